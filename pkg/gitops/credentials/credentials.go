@@ -313,7 +313,7 @@ func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address
 	switch {
 	case c == nil:
 		return permission + k.Advice(role, c, a)
-	case c.Origin == EnvGitHub && k.inWorkflow() && !k.isWorkflowRepo(a):
+	case c.Origin == EnvGitHub && k.inWorkflow() && !strings.EqualFold(strings.Trim(a.NormalPath(), "/"), k.env("GITHUB_REPOSITORY")):
 		return permission + "the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo() +
 			": set " + RoleVariable(role) + ", or use a GitHub App"
 	case c.Origin == EnvGitHub && k.inWorkflow():
@@ -336,8 +336,4 @@ func (k *Keyring) workflowRepo() string {
 		return giterror.OneLine(repo)
 	}
 	return "the repository of the workflow"
-}
-
-func (k *Keyring) isWorkflowRepo(a giturl.Address) bool {
-	return strings.EqualFold(strings.Trim(a.NormalPath(), "/"), k.env("GITHUB_REPOSITORY"))
 }

@@ -41,7 +41,8 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	cmd.Dir = folder
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return ownSecret(name) || namesRepository(name)
+		// These make git read the configuration of a repository; the user's GIT_CONFIG_… variables do not.
+		return ownSecret(name) || slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
 	}), "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder),
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 	cmd.Stdin = strings.NewReader(question)
@@ -58,12 +59,6 @@ func ownSecret(name string) bool {
 	name = strings.ToUpper(name) // names are not case-sensitive on Windows
 	return slices.Contains([]string{EnvGitHub, EnvGH, "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"}, name) ||
 		strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
-}
-
-// namesRepository reports whether an environment variable makes git read the configuration of a repository. The user's
-// GIT_CONFIG_… variables are not among them.
-func namesRepository(name string) bool {
-	return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
 }
 
 // credentialQuestion writes git's credential format. A line break in a value would let it ask for

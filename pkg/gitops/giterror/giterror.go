@@ -114,12 +114,6 @@ func (e *Error) WithRemark(text string) *Error {
 	return e
 }
 
-// WithSubject puts the repository before the message.
-func (e *Error) WithSubject(at string) *Error {
-	e.Message = at + ": " + e.Message
-	return e
-}
-
 // InterruptedError is a read that its context ended. Who knows which repository it was of makes an
 // Error of it.
 type InterruptedError struct {

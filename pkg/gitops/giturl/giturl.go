@@ -166,17 +166,11 @@ func ParseAddress(name string) (Address, error) {
 	if m := schemeForm.FindStringSubmatch(name); m != nil {
 		return parseURL(strings.ToLower(m[1]), m[2])
 	}
-	if isSCP(name) {
+	// As git decides it: by a colon before the first slash.
+	if host, _, found := strings.Cut(name, ":"); found && !driveForm.MatchString(name) && !strings.ContainsAny(host, `/\`) {
 		return parseSCP(name)
 	}
 	return Address{Path: name}, nil
-}
-
-// isSCP reports whether a name is host:path rather than a path, as git decides it: by a colon before
-// the first slash.
-func isSCP(name string) bool {
-	host, _, found := strings.Cut(name, ":")
-	return found && !driveForm.MatchString(name) && !strings.ContainsAny(host, `/\`)
 }
 
 // invisible matches control characters, and those that change how a name looks without being seen:

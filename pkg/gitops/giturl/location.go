@@ -49,7 +49,7 @@ type Resolver struct {
 // NewResolver returns a resolver with the values of --replace. The error lists all that is wrong with them.
 func NewResolver(values []string) (*Resolver, error) {
 	rules, err := parseReplacements(values)
-	exact := slices.DeleteFunc(slices.Clone(rules), replacement.wild)
+	exact := slices.DeleteFunc(slices.Clone(rules), func(r replacement) bool { return r.pattern.NumSubexp() > 0 })
 	return &Resolver{rules: rules, exact: exact, standIns: map[string]string{}}, err
 }
 

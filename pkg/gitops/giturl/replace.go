@@ -15,9 +15,6 @@ type replacement struct {
 	target  string
 }
 
-// wild reports whether the replacement may match several repositories.
-func (r replacement) wild() bool { return r.pattern.NumSubexp() > 0 }
-
 // parseReplacements reads the values of --replace and returns all that is wrong with them at once.
 func parseReplacements(values []string) ([]replacement, error) {
 	var (

@@ -61,9 +61,10 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Set, fleet *model.F
 	for _, c := range claims {
 		owner, known := owners.of(c.target.Registration, c.published)
 		sameName := c.published == c.target.Name.Value
+		workload, hadWorkload := owners.workloads[c.target.Workload]
 		switch {
 		case known && (owner == source.PlaceOf(c.target.Registration) || !sameName):
-		case !sameName && owners.hadWorkload(c.target):
+		case !sameName && hadWorkload && workload == source.PlaceOf(c.target.Registration):
 		case !sameName:
 			diags.Error(RuleKeptFolder, c.target.Name.At,
 				fmt.Sprintf("workload %q may belong to a registration that is quarantined, as %s is published", c.target.Workload, c.folder),

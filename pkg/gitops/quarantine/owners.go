@@ -53,12 +53,6 @@ func (o *owners) of(r *model.WorkloadRegistration, published string) (owner sour
 	return claimer, true
 }
 
-// hadWorkload reports whether the registration of a target had the workload of that name before.
-func (o *owners) hadWorkload(target *model.DeploymentTarget) bool {
-	owner, known := o.workloads[target.Workload]
-	return known && owner == source.PlaceOf(target.Registration)
-}
-
 // describe says whose a published target is.
 func (o *owners) describe(owner source.Place, known bool) string {
 	switch {

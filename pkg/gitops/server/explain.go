@@ -92,7 +92,9 @@ func (s *Connection) explained(err error) *giterror.Error {
 	case errors.Is(err, gitobject.ErrMalformedPack):
 		return giterror.New(giterror.RulePackRefused, "%s is refused: %s", s.At, giterror.OneLine(err.Error()))
 	case errors.As(err, &broken):
-		return giterror.Unreachable(s.At.Address.Authority(), broken.Err).WithSubject(s.At.String())
+		e := giterror.Unreachable(s.At.Address.Authority(), broken.Err)
+		e.Message = s.At.String() + ": " + e.Message
+		return e
 	case errors.As(err, &said):
 		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server reports: %s", s.At, said.Text)
 	default:

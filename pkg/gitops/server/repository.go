@@ -89,7 +89,11 @@ func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch stri
 	return r.commits.Do(ctx, id, func() (gitobject.CommitObject, error) {
 		err := error(&wire.ServerError{Text: "it takes only the tips of branches"})
 		if r.anyID || r.advertised[id] {
-			err = r.fetchTip(ctx, id)
+			tip := wanted{ids: []plumbing.Hash{id}, depth: packp.DepthCommits(1)}
+			if r.anyID { // then files can be fetched by themselves
+				tip.filter = packp.FilterBlobNone()
+			}
+			err = r.fetch(ctx, tip)
 		}
 		if refusedWant(err) {
 			err = r.fetchHistory(ctx, id, branch)
@@ -120,15 +124,6 @@ func (r *Repository) noCommit(id plumbing.Hash, branch string) *giterror.Error {
 		return giterror.New(giterror.RuleCommitNotFound, "commit %s not found in %s", id, r.At)
 	}
 	return giterror.New(giterror.RuleCommitNotFound, "commit %s not found on branch %q of %s", id, branch, r.At)
-}
-
-// fetchTip fetches one commit: its trees, and its files too if they cannot be had by themselves.
-func (r *Repository) fetchTip(ctx context.Context, id plumbing.Hash) error {
-	w := wanted{ids: []plumbing.Hash{id}, depth: packp.DepthCommits(1)}
-	if r.anyID {
-		w.filter = packp.FilterBlobNone()
-	}
-	return r.fetch(ctx, w)
 }
 
 // fetchHistory fetches a commit that the server does not give by its id: with the whole history of the branch that it is

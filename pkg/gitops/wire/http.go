@@ -97,7 +97,11 @@ func (w *HTTP) Advertise(at Attempt) (*packp.AdvRefs, error) {
 // advertiseFor asks for the references and the capabilities of the server.
 func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) {
 	query := "/info/refs?service=" + service
-	answer, err := w.send(at, httpRequest{method: http.MethodGet, url: w.Base + query})
+	request, err := http.NewRequestWithContext(at.Ctx, http.MethodGet, w.Base+query, nil)
+	if err != nil {
+		return nil, &ServerError{"its URL is malformed"}
+	}
+	answer, err := w.send(at, request)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +139,7 @@ func (w *HTTP) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.Read
 		_ = answer.Body.Close() // what it could say is less than what is wrong already
 		return nil, AsServerError(err)
 	}
-	head.unbound()
+	head.left = math.MaxInt64
 	return response, nil
 }
 
@@ -149,9 +153,6 @@ type boundedReader struct {
 func newBoundedReader(r io.ReadCloser, limit int64, what string) *boundedReader {
 	return &boundedReader{r, limit, limit, what}
 }
-
-// unbound removes the limit.
-func (r *boundedReader) unbound() { r.left = math.MaxInt64 }
 
 func (r *boundedReader) Read(b []byte) (int, error) {
 	if r.left <= 0 {
@@ -172,27 +173,19 @@ func encodeRequest(w io.Writer, request *packp.UploadPackRequest) error {
 	return pktline.NewEncoder(w).EncodeString("done\n")
 }
 
-// httpRequest is what is sent; body is nil if there is none.
-type httpRequest struct {
-	method, url, service string
-	body                 io.Reader
-}
-
 func (w *HTTP) post(at Attempt, service string, body io.Reader) (*http.Response, error) {
-	return w.send(at, httpRequest{http.MethodPost, w.Base + "/" + service, service, body})
-}
-
-// send sends a request and returns the answer if its status is 200.
-func (w *HTTP) send(at Attempt, r httpRequest) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(at.Ctx, r.method, r.url, r.body)
+	request, err := http.NewRequestWithContext(at.Ctx, http.MethodPost, w.Base+"/"+service, body)
 	if err != nil {
 		return nil, &ServerError{"its URL is malformed"}
 	}
+	request.Header.Set("Content-Type", "application/x-"+service+"-request")
+	request.Header.Set("Accept", "application/x-"+service+"-result")
+	return w.send(at, request)
+}
+
+// send sends a request and returns the answer if its status is 200.
+func (w *HTTP) send(at Attempt, request *http.Request) (*http.Response, error) {
 	request.Header.Set("User-Agent", userAgent)
-	if r.body != nil {
-		request.Header.Set("Content-Type", "application/x-"+r.service+"-request")
-		request.Header.Set("Accept", "application/x-"+r.service+"-result")
-	}
 	if w.Credential != nil {
 		password, err := w.Credential.Now(at.Ctx)
 		if err != nil {
