@@ -13,6 +13,8 @@ import (
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // Options say which GitHub is spoken to and how. The zero Options speak to github.com without a token.
@@ -65,7 +67,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	wire := newTransport(base, o)
+	wire := &transport{Options: o.orDefaults(), api: base, secrets: &credentials.Scrubber{}}
 	client := gh.NewClient(&http.Client{Transport: wire, CheckRedirect: wire.checkRedirect})
 	client.BaseURL = base.JoinPath("/")
 	client.UserAgent = cmp.Or(o.UserAgent, "kalypso")
@@ -77,7 +79,7 @@ func parseAPI(value string) (*url.URL, error) {
 	switch {
 	case err != nil, at.Host == "": // the error repeats the value, which may hold a password
 		return nil, errors.New("GITHUB_API_URL is not a URL")
-	case !fitForTokens(at):
+	case at.User != nil || at.Scheme != "https" && (at.Scheme != "http" || !giturl.Address{Host: at.Hostname()}.Loopback()):
 		return nil, fmt.Errorf("GITHUB_API_URL is %s://%s: a token is sent over https only, and to a URL without a user", at.Scheme, at.Host)
 	}
 	at.Path = strings.TrimRight(at.Path, "/")

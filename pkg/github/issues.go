@@ -81,18 +81,15 @@ func (r *Repository) CloseIssue(ctx context.Context, number int, comment string)
 	return r.Comment(ctx, number, comment)
 }
 
-// labelStyle is the colour, in hexadecimal, and the description of a label.
-type labelStyle struct{ color, description string }
-
-// styleOf returns the style of a label that the repository does not have yet.
-func styleOf(label string) labelStyle {
+// styleOf returns the color, in hexadecimal, and the description of a label.
+func styleOf(label string) (color, description string) {
 	switch label {
 	case "promoted":
-		return labelStyle{"1d76db", "A commit was promoted to this environment"}
+		return "1d76db", "A commit was promoted to this environment"
 	case "kalypso":
-		return labelStyle{"d93f0b", "An environment that kalypso could not publish"}
+		return "d93f0b", "An environment that kalypso could not publish"
 	}
-	return labelStyle{"ededed", ""}
+	return "ededed", ""
 }
 
 // AddLabels adds labels, and makes those that the repository does not have.
@@ -114,10 +111,10 @@ func (r *Repository) ensureLabel(ctx context.Context, label string) error {
 		return err
 	}
 	op := operation{act: fmt.Sprintf("create the label %q", label), need: "issues: write or pull requests: write"}
-	style := styleOf(label)
+	color, description := styleOf(label)
 	return r.create(ctx, op, func() error {
 		_, _, err := r.client.api.Issues.CreateLabel(ctx, r.owner, r.name, &gh.Label{
-			Name: ptr(label), Color: ptr(style.color), Description: ptr(style.description),
+			Name: ptr(label), Color: ptr(color), Description: ptr(description),
 		})
 		if complains(err, "name", "already_exists") {
 			return nil // somebody was faster
@@ -149,13 +146,10 @@ func (r *Repository) Comment(ctx context.Context, number int, body string) error
 	return r.create(ctx, op, func() error {
 		_, _, err := r.client.api.Issues.CreateComment(ctx, r.owner, r.name, number, &gh.IssueComment{Body: ptr(body)})
 		return err
-	}, func() (bool, error) { return r.commented(ctx, number, body) })
-}
-
-// commented reports whether the last comments have one like this.
-func (r *Repository) commented(ctx context.Context, number int, body string) (bool, error) {
-	comments, err := r.comments(ctx, number)
-	return slices.ContainsFunc(comments, func(c *gh.IssueComment) bool { return sameText(c.GetBody(), body) }), err
+	}, func() (bool, error) {
+		comments, err := r.comments(ctx, number)
+		return slices.ContainsFunc(comments, func(c *gh.IssueComment) bool { return pullrequest.SameMarkdown(c.GetBody(), body) }), err
+	})
 }
 
 // comments lists those of an issue or a pull request, the oldest first.
@@ -193,7 +187,7 @@ func (r *Repository) KeepComment(ctx context.Context, number int, isOurs func(te
 		return Sticky{Action: "created"}, r.Comment(ctx, number, body)
 	}
 	kept := comments[at]
-	if sameText(kept.GetBody(), body) {
+	if pullrequest.SameMarkdown(kept.GetBody(), body) {
 		return Sticky{"unchanged", kept.GetHTMLURL()}, nil
 	}
 	op := operation{act: fmt.Sprintf("update the comment on #%d", number), need: writePulls}
@@ -214,10 +208,4 @@ func (r *Repository) ownAuthors(ctx context.Context, comments []*gh.IssueComment
 	}
 	login, err := r.Login(ctx)
 	return []string{workflows, login}, err
-}
-
-// sameText compares texts as GitHub gives them back.
-func sameText(a, b string) bool {
-	normal := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
-	return normal(a) == normal(b)
 }

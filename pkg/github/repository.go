@@ -144,7 +144,7 @@ func retryDelays() []time.Duration {
 func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error {
 	op := operation{act: fmt.Sprintf("start the workflow %q on %q", workflow, branch), need: "actions: write"}
 	file := strings.TrimPrefix(workflow, workflows)
-	if !isWorkflow(file) {
+	if strings.ContainsAny(file, `/\`) || !strings.HasSuffix(file, ".yaml") && !strings.HasSuffix(file, ".yml") {
 		return r.explain(op, &Error{
 			Kind: Invalid, Message: "that is not the name of a workflow file",
 			Hint: "name a .yml or .yaml file in " + workflows + ", without the directory",
@@ -168,11 +168,6 @@ func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inpu
 
 // workflows is the folder that GitHub looks for workflows in.
 const workflows = ".github/workflows/"
-
-// isWorkflow reports whether a name is that of a file that GitHub takes for a workflow. It becomes part of a URL.
-func isWorkflow(file string) bool {
-	return !strings.ContainsAny(file, `/\`) && (strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml"))
-}
 
 // hintDispatch says what to do about a workflow that GitHub does not start. It is empty if that is as for any request.
 func hintDispatch(e *Error, file, branch string, inputs map[string]string) string {
@@ -202,7 +197,7 @@ func hintDispatch(e *Error, file, branch string, inputs map[string]string) strin
 // IsAncestor reports whether a commit is in the history of another, or is the same. Commits that the repository does not
 // have, and two without a common history, are errors: the answer is never guessed.
 func (r *Repository) IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
-	op := operation{act: fmt.Sprintf("compare %s with %s", short(ancestor), short(descendant)), need: "contents: read"}
+	op := operation{act: fmt.Sprintf("compare %.12s with %.12s", ancestor, descendant), need: "contents: read"}
 	for _, commit := range []string{ancestor, descendant} {
 		if err := checkCommit(commit); err != nil {
 			return false, r.explain(op, err)
@@ -249,9 +244,6 @@ func checkCommit(id string) error {
 	}
 	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not a full commit SHA", id)}
 }
-
-// short returns the part of a commit's id that is enough for people.
-func short(commit string) string { return commit[:min(12, len(commit))] }
 
 // unknownCommit is what GitHub says, in lower case, of a commit that the repository does not have.
 const unknownCommit = "no commit found"

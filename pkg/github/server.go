@@ -1,7 +1,6 @@
 package github
 
 import (
-	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -89,14 +88,4 @@ func graphQLOf(rest string) string {
 		return server + "/api/graphql"
 	}
 	return strings.TrimSuffix(rest, "/") + "/graphql"
-}
-
-// fitForTokens reports whether a token may be sent to a URL: encrypted, or within this machine.
-func fitForTokens(at *url.URL) bool {
-	if at.Host == "" || at.User != nil {
-		return false
-	}
-	ip := net.ParseIP(at.Hostname())
-	local := at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-	return at.Scheme == "https" || at.Scheme == "http" && local
 }

@@ -17,7 +17,7 @@ import (
 // Statuses returns the newest status of each context and creator of a commit, the newest first. Contexts that differ
 // only in case are equal, as on GitHub. A commit that the repository does not have is an Error of the kind NotFound.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]promote.Status, error) {
-	op := operation{act: "read the statuses of " + short(commit), need: "statuses: read"}
+	op := operation{act: fmt.Sprintf("read the statuses of %.12s", commit), need: "statuses: read"}
 	statuses, err := r.listStatuses(ctx, commit)
 	if err != nil {
 		return nil, r.explain(op, explainStatus(err))
@@ -27,7 +27,10 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]promote.Sta
 	for _, s := range statuses {
 		if key := strings.ToLower(s.GetCreator().GetLogin() + " " + s.GetContext()); !seen[key] {
 			seen[key] = true
-			found = append(found, statusFromGitHub(s))
+			found = append(found, promote.Status{
+				Context: s.GetContext(), State: promote.StatusState(s.GetState()), Description: s.GetDescription(),
+				TargetURL: s.GetTargetURL(), Creator: s.GetCreator().GetLogin(),
+			})
 		}
 	}
 	return found, nil
@@ -64,18 +67,11 @@ func isWhole(s *gh.RepoStatus, commit string) bool {
 	return s.GetID() != 0 && s.GetContext() != "" && s.GetState() != "" && strings.HasSuffix(s.GetURL(), "/"+commit)
 }
 
-func statusFromGitHub(s *gh.RepoStatus) promote.Status {
-	return promote.Status{
-		Context: s.GetContext(), State: promote.StatusState(s.GetState()), Description: s.GetDescription(),
-		TargetURL: s.GetTargetURL(), Creator: s.GetCreator().GetLogin(),
-	}
-}
-
 // SetStatus adds a status to a commit. GitHub takes a thousand of a context: if it is unknown whether one was added,
 // it is added again only if the newest is another. What GitHub would refuse is left out of it: see description and
 // webPage. A commit that the repository does not have is an Error of the kind NotFound.
 func (r *Repository) SetStatus(ctx context.Context, commit string, status promote.Status) error {
-	op := operation{act: fmt.Sprintf("set the status %q of %s", status.Context, short(commit)), need: "statuses: write"}
+	op := operation{act: fmt.Sprintf("set the status %q of %.12s", status.Context, commit), need: "statuses: write"}
 	if err := checkCommit(commit); err != nil {
 		return r.explain(op, err)
 	}

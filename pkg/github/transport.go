@@ -20,6 +20,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // transport sends requests with the token, to its host only; those that change something a second apart; and again, later,
@@ -45,11 +46,6 @@ const (
 	maxRedirects = 3
 )
 
-func newTransport(api *url.URL, o Options) *transport {
-	o = o.orDefaults()
-	return &transport{Options: o, api: api, secrets: &credentials.Scrubber{}}
-}
-
 type contextKey int
 
 const (
@@ -64,11 +60,6 @@ func mayRepeat(ctx context.Context) context.Context { return context.WithValue(c
 
 // reading marks requests that change nothing, although they are POSTs.
 func reading(ctx context.Context) context.Context { return context.WithValue(ctx, readOnly, true) }
-
-// idempotent reports whether a request may be sent twice.
-func idempotent(r *http.Request) bool {
-	return r.Method != http.MethodPost || r.Context().Value(repeatable) != nil
-}
 
 // checkRedirect follows redirects to another path, as of a repository that was renamed, but not to another host or with
 // another method: a POST that becomes a GET would seem to have worked.
@@ -273,7 +264,6 @@ func (t *transport) failureOf(err error) *failure {
 	return failed
 }
 
-// reason is the innermost of an error: the layers above it repeat the URL.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -281,13 +271,7 @@ func reason(err error) string {
 	case errors.Is(err, io.EOF):
 		return "the connection was closed"
 	}
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err.Error()
-		}
-		err = inner
-	}
+	return giterror.ShortCause(err)
 }
 
 // wait waits for the next try. It returns an error if there is none.
@@ -299,7 +283,7 @@ func (t *transport) wait(r *http.Request, f *failure, try int) error {
 		}
 	}
 	switch {
-	case !f.harmless && !idempotent(r):
+	case !f.harmless && r.Method == http.MethodPost && r.Context().Value(repeatable) == nil:
 		return giveUp("")
 	case try >= t.Limits.Tries:
 		return giveUp(fmt.Sprintf(", %d times", try))

@@ -164,7 +164,7 @@ func Subject(ref model.Ref, message string) string {
 
 // Unreachable turns the failure of a connection into an Error with a short cause.
 func Unreachable(host string, err error) *Error {
-	return New(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).WithCause(err).WithHint(HintCertificate(err))
+	return New(RuleHostUnreachable, "%s cannot be reached: %s", host, ShortCause(err)).WithCause(err).WithHint(HintCertificate(err))
 }
 
 // HintCertificate says what to do about a certificate that is not trusted; it is empty for any other error.
@@ -176,7 +176,8 @@ func HintCertificate(err error) string {
 	return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; on other systems, add them to the system's trust store"
 }
 
-func shortCause(err error) string {
+// ShortCause describes the failure of a connection without the operations and the URL that errors repeat.
+func ShortCause(err error) string {
 	var (
 		dns  *net.DNSError
 		cert *tls.CertificateVerificationError

@@ -68,7 +68,7 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 		}
 	}
 	result.Issue = ours[0]
-	if result.Issue.Title != r.Title || !sameMarkdown(result.Issue.Body, r.Body) {
+	if result.Issue.Title != r.Title || !SameMarkdown(result.Issue.Body, r.Body) {
 		if err := issues.EditIssue(ctx, result.Issue.Number, r.Title, r.Body); err != nil {
 			return result, err
 		}

@@ -158,8 +158,8 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// sameMarkdown compares texts, ignoring line endings and surrounding space, which a forge may change.
-func sameMarkdown(a, b string) bool {
+// SameMarkdown compares texts, ignoring line endings and surrounding space, which a forge may change.
+func SameMarkdown(a, b string) bool {
 	normal := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 	return normal(a) == normal(b)
 }

@@ -118,7 +118,7 @@ func (u *upsert) describe(ctx context.Context) error {
 	if u.section.marker.adopted {
 		title = u.pr.Title
 	}
-	if u.pr.State == Merged || title == u.pr.Title && sameMarkdown(body, u.pr.Body) {
+	if u.pr.State == Merged || title == u.pr.Title && SameMarkdown(body, u.pr.Body) {
 		return nil
 	}
 	if err := u.prs.Edit(ctx, u.pr.Number, title, body); err != nil {
