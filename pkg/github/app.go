@@ -153,7 +153,6 @@ func (a *App) Advice(_ model.Role, repo string) string {
 	return fmt.Sprintf("give the GitHub App %s access to %s/%s in its installation for %s", a.ID, at.Owner, at.Name, at.Owner)
 }
 
-// locate finds a repository of the App's own GitHub.
 func (a *App) locate(repo string) (Location, bool) {
 	at, found := a.Server.Locate(repo)
 	return at, found && strings.EqualFold(at.API, a.Server.Home())
@@ -233,7 +232,6 @@ func (a *App) installed(ctx context.Context, owner string) (*installation, error
 	return &found, nil
 }
 
-// installedOn reports whether the App is installed for a repository.
 func (a *App) installedOn(ctx context.Context, owner, name string) (bool, error) {
 	_, _, err := a.client.api.Apps.FindRepositoryInstallation(ctx, owner, name)
 	if status(err) == http.StatusNotFound {
@@ -281,7 +279,6 @@ func (i *installation) permit(app string, r mintRequest) error {
 	return denied
 }
 
-// page is where the installation is looked after.
 func (i *installation) page() string {
 	at, err := url.Parse(i.URL)
 	if err != nil || at.User != nil || at.Scheme != "https" && at.Scheme != "http" {
@@ -363,7 +360,6 @@ type owner struct {
 	installation *installation // nil if the owner does not have the App
 }
 
-// installed asks for the installation once.
 func (o *owner) installed(ctx context.Context) (*installation, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -438,7 +434,6 @@ func (s *scope) renew(value string) {
 	}
 }
 
-// isMissing reports whether the App is not installed there.
 func isMissing(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == NotFound

@@ -95,7 +95,6 @@ func (c *Client) Repository(owner, name string) *Repository {
 	return &Repository{client: c, owner: owner, name: name}
 }
 
-// orDefaults fills in what is missing.
 func (o Options) orDefaults() Options {
 	if o.Token == nil {
 		o.Token = StaticToken("")

@@ -74,7 +74,6 @@ type operation struct {
 	need string
 }
 
-// explain turns what came of an operation into an Error, or nil.
 func (r *Repository) explain(op operation, err error) error {
 	if err == nil {
 		return nil
@@ -124,7 +123,6 @@ func hintLater(kind Kind) string {
 // hidden is how a hint begins about what GitHub says is not there.
 const hidden = "not found, or not visible to the token: "
 
-// refusal explains an answer that is not a success.
 func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 	e := &Error{Kind: Invalid, Status: answer.Response.StatusCode}
 	said := t.secrets.Line(saidBy(answer))
@@ -172,7 +170,6 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 	}
 }
 
-// lack says which permission is missing.
 func (t *transport) lack(e *Error, permission string) {
 	e.Permission = permission
 	app, isApp := t.Token.(appTokens)

@@ -104,7 +104,6 @@ func (r *Repository) AddLabels(ctx context.Context, number int, labels []string)
 	return r.explain(op, err)
 }
 
-// ensureLabel makes a label if the repository does not have it.
 func (r *Repository) ensureLabel(ctx context.Context, label string) error {
 	there, err := r.hasLabel(ctx, label)
 	if there || err != nil {

@@ -128,7 +128,6 @@ func (r *Repository) Create(ctx context.Context, n pullrequest.NewRequest) (pull
 	return created, existed, err
 }
 
-// find returns the open pull request from head into base, or nil.
 func (r *Repository) find(ctx context.Context, head, base string) (*pullrequest.Request, error) {
 	open, err := r.Open(ctx, base)
 	if err != nil {

@@ -64,7 +64,6 @@ func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	return details, nil
 }
 
-// all reads every page of a list.
 func all[T any](ctx context.Context, list func(context.Context, gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
 	var found []T
 	for page, read := 1, 0; ; read++ {
@@ -248,7 +247,6 @@ func checkCommit(id string) error {
 // unknownCommit is what GitHub says, in lower case, of a commit that the repository does not have.
 const unknownCommit = "no commit found"
 
-// noCommit is the error for it.
 func noCommit(err error) error {
 	return &Error{
 		Kind: NotFound, Status: status(err), Message: "commit not found",
@@ -256,7 +254,6 @@ func noCommit(err error) error {
 	}
 }
 
-// incomplete is the error for an answer without what it must have.
 func incomplete() error {
 	return &Error{Kind: Unavailable, Message: "GitHub's answer is incomplete", Hint: hintLater(Unavailable)}
 }

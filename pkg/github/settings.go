@@ -88,7 +88,6 @@ func (r *Repository) WorkflowToken(ctx context.Context) (writes, opens bool, err
 	return found.Default == "write", found.Opens, err
 }
 
-// get reads what is at a path below the repository.
 func (r *Repository) get(ctx context.Context, op operation, path string, into any) error {
 	request, err := r.client.api.NewRequest(http.MethodGet, "repos/"+r.owner+"/"+r.name+"/"+path, nil)
 	if err == nil {

@@ -102,7 +102,6 @@ func (r *Repository) isNewest(ctx context.Context, commit string, status promote
 	return newest.State == status.State && newest.Description == status.Description && newest.TargetURL == status.TargetURL, err
 }
 
-// explainStatus makes an Error of what GitHub says only about statuses.
 func explainStatus(err error) error {
 	switch {
 	case says(err, unknownCommit):
@@ -141,7 +140,6 @@ func (r *Repository) webPage(text string) string {
 	return text
 }
 
-// orNil leaves out what is empty.
 func orNil(text string) *string {
 	if text == "" {
 		return nil

@@ -107,7 +107,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request once and reads the whole answer.
 func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 	token, err := t.Token.Token(r.Context())
 	if err != nil {
@@ -132,7 +131,6 @@ func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 	return token, answer, readWhole(answer)
 }
 
-// keepApart waits until the next change may be sent.
 func (t *transport) keepApart(ctx context.Context) error {
 	t.mu.Lock()
 	now := t.Now()
@@ -345,7 +343,6 @@ func remark(answer *http.Response) saying {
 	return said
 }
 
-// sayLimit says which limit was hit.
 func (t *transport) sayLimit(answer *http.Response) string {
 	if said := t.secrets.Line(remark(answer).Message); said != "" {
 		return fmt.Sprintf("limits requests (%d: %s)", answer.StatusCode, said)

@@ -91,7 +91,6 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 	return true, nil
 }
 
-// changed returns the paths of the files that differ between two commits.
 func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map[string]bool, error) {
 	var trees [2]plumbing.Hash
 	for i, id := range []plumbing.Hash{before, after} {

@@ -203,7 +203,6 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 	return &Committed{Branch: b.Head, Commit: left.tip.String(), Tree: tree.String()}, nil
 }
 
-// push pushes a commit to Head, or to the branch if Head is empty.
 func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committed, error) {
 	order := remote.PushOrder{Pack: commit.Write, Purpose: remote.ToPromote, Updates: []remote.RefUpdate{{Branch: b.Branch, Old: b.tip, New: commit.ID}}}
 	if b.Head != "" {
@@ -239,7 +238,6 @@ type Edit struct {
 	Forge pullrequest.Forge
 }
 
-// contents returns the tree of a branch with the files.
 func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	var blobs []gitobject.NewObject
 	var edits []gitobject.TreeEdit
@@ -256,7 +254,6 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	return gitobject.Contents{Tree: tree.ID, When: source.Dates{Platform: e.Newest}.Newest(b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }
 
-// commit creates the commit.
 func (e Edit) commit(ctx context.Context, b *Branch, of gitobject.Contents) (gitobject.Candidate, error) {
 	if e.Author == nil {
 		return gitobject.Candidate{}, errors.New("a commit needs an author")

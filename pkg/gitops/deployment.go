@@ -44,7 +44,6 @@ type foreignCommit struct {
 	published bool
 }
 
-// proposal is a base branch and the head branch of a pull request.
 type proposal struct {
 	repo remote.Repository
 	// branch is the base branch, and onto its tip; zero if there is no such branch.
@@ -58,7 +57,6 @@ func (d *Destination) proposal() proposal {
 	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}
 }
 
-// examine reads the state of the head branch of a pull request.
 func (p proposal) examine(ctx context.Context, environment string) (deployment, error) {
 	left := deployment{tip: p.head, environment: environment}
 	if left.tip.IsZero() {
@@ -180,7 +178,6 @@ func (d *deployment) isOurs(commit gitobject.CommitObject) bool {
 	return ours && (made.Environment == "" || made.Environment == d.environment)
 }
 
-// foreignError returns an error with the commits that a run would overwrite.
 func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 	var names []string
 	for _, c := range d.foreign {

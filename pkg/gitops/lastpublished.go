@@ -61,7 +61,6 @@ func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (b
 	return maps.Equal(was, is), err
 }
 
-// clusterTypes returns the ids of the folders of cluster types in a commit.
 func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
 	commit, err := d.repo.CommitAt(ctx, id, "")
 	if err != nil {

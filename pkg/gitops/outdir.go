@@ -157,7 +157,6 @@ func CheckFolder(dir string, tree *render.Tree) error {
 	return checkNotForeign(&gitobject.FolderFS{Root: root}, tree)
 }
 
-// makeFolders creates a folder and its parents, and returns the new ones, the innermost first.
 func makeFolders(dir string) (made []string, err error) {
 	for folder := dir; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
@@ -267,7 +266,6 @@ func (w *fileWriter) write(name string, text content.Text) error {
 	return os.WriteFile(name, w.content, 0o644)
 }
 
-// updateFolder changes the managed files in an existing folder.
 func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -421,7 +419,6 @@ func swap(dir, staged string, diff *change.Change) (err error) {
 	return nil
 }
 
-// removeEmptyFolders removes the empty folders of files with an action.
 func removeEmptyFolders(dir string, change *change.Change, action change.Action) {
 	for _, file := range slices.Backward(change.Files) {
 		if file.Action != action {

@@ -142,7 +142,6 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	return p.push(ctx, built, request)
 }
 
-// check returns an error if the change must not be published.
 func (p *Publication) check(fresh *render.Tree) error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
@@ -217,7 +216,6 @@ func (p *Publication) verifyRefs(ctx context.Context, done Published) (Published
 	return done, nil
 }
 
-// order returns the push of a commit.
 func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 	order := remote.PushOrder{
 		Pack:   commit.Write,
@@ -251,7 +249,6 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 	return p.submit(ctx, Published{Commit: left.tip.String(), Branch: p.Head}, request)
 }
 
-// submit creates or updates the pull request.
 func (p *Publication) submit(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
 	if p.Forge == nil {
 		done.Notes = append(done.Notes, p.noForge(done.Pushed))
@@ -276,7 +273,6 @@ func (p *Publication) submission(commit, tree plumbing.Hash) pullrequest.Submiss
 	}
 }
 
-// withdraw closes a pull request that is not needed any more.
 func (p *Publication) withdraw(ctx context.Context, why string) (Published, error) {
 	if p.Forge == nil {
 		return Published{}, nil
@@ -326,7 +322,6 @@ func (p Published) After(before Published) Published {
 	return p
 }
 
-// contents returns the tree of the GitOps branch with the change.
 func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) {
 	blobs, edits, err := blobsOf(ctx, p.Change)
 	if err != nil {

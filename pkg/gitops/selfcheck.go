@@ -88,7 +88,6 @@ func checkLayout(tree *render.Tree) []error {
 	return flaws
 }
 
-// checkContent returns the problem of a file, nil if there is none.
 func checkContent(file *render.File, content []byte) error {
 	switch {
 	case !layout.MatchString(file.Path):

@@ -125,7 +125,6 @@ func commonPrefix[T string | []byte](a, b T) int {
 	return n
 }
 
-// lineStart returns the start of the line at an offset.
 func lineStart[T string | []byte](text T, at int) int {
 	for at > 0 && text[at-1] != '\n' {
 		at--

@@ -83,7 +83,6 @@ func (c *Change) Lost() []TargetChange {
 	return lost
 }
 
-// containsAll reports whether a sorted list has all elements of another.
 func containsAll(list, wanted []string) bool {
 	return !slices.ContainsFunc(wanted, func(item string) bool {
 		_, found := slices.BinarySearch(list, item)

@@ -102,7 +102,6 @@ func IsTarget(entries []fs.DirEntry) bool {
 	return has(render.ReconcilerFile) && has(render.NamespaceFile)
 }
 
-// target records a folder with reconciler.yaml and namespace.yaml.
 func (p *Layout) target(folder string) error {
 	entries, err := fs.ReadDir(p.FS, folder)
 	if err != nil {
@@ -159,7 +158,6 @@ func (w WantedFiles) from(name string) string {
 // File reports whether the tree has a file of that path.
 func (w WantedFiles) File(name string) bool { return w.from(name) == name }
 
-// folder reports whether there is a file in a folder.
 func (w WantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
 
 // noConfigLike reports whether a file is the configuration of a target that has none any more. Besides a configuration of

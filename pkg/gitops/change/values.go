@@ -67,7 +67,6 @@ func (c *Change) Values(most int, normalize NormalizeNames) (all []ValueChanges,
 	return groupByTargets(found), dropped
 }
 
-// groupByTargets groups changes with the same targets.
 func groupByTargets(found map[ValueChange]*ValueChanges) []ValueChanges {
 	each := slices.SortedFunc(maps.Values(found), func(a, b *ValueChanges) int {
 		return cmp.Or(slices.Compare(a.Targets, b.Targets), a.Changes[0].compare(b.Changes[0]))

@@ -116,7 +116,6 @@ func (k *Keyring) Bind(hosts map[string][]string) {
 	}
 }
 
-// tokenHosts returns the hosts that may get the tokens of roles.
 func (k *Keyring) tokenHosts() []string {
 	hosts := []string{k.gitHubHost()}
 	for name := range strings.SplitSeq(k.env(EnvTokenHosts), ",") {
@@ -233,7 +232,6 @@ func (k *Keyring) Expect(reached map[model.Role][]giturl.Address) {
 	}
 }
 
-// minted returns the credential of the TokenSource, or nil.
 func (k *Keyring) minted(ctx context.Context, role model.Role, a giturl.Address) (*Credential, error) {
 	if k.tokens == nil || a.Scheme == "ssh" {
 		return nil, nil

@@ -66,7 +66,6 @@ func (c NewCommit) Object() (NewObject, error) {
 	return NewRawObject(plumbing.CommitObject, append(head.Bytes(), message...)), nil
 }
 
-// line returns the identity and date in the format of commits.
 func (i Identity) line(when time.Time) (string, error) {
 	for _, part := range []string{i.Name, i.Email} {
 		if strings.TrimSpace(part) == "" || !utf8.ValidString(part) || strings.ContainsAny(part, "<>\n\x00") {

@@ -120,7 +120,6 @@ func (r NewRepository) config() *config.Config {
 	return c
 }
 
-// branch writes the commit of a branch, with its tree and blobs.
 func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[string]string) error {
 	edits := make([]TreeEdit, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -159,7 +158,6 @@ func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[s
 	return nil
 }
 
-// object writes a loose object.
 func (w *repositoryWriter) object(object NewObject) error {
 	encoded := &plumbing.MemoryObject{}
 	encoded.SetType(object.Kind)
@@ -170,7 +168,6 @@ func (w *repositoryWriter) object(object NewObject) error {
 	return err
 }
 
-// checkOut writes the files of the branch of HEAD, and the index.
 func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -40,7 +40,6 @@ func (l PackLimits) largest(kind plumbing.ObjectType) int64 {
 	return l.Object
 }
 
-// unwanted reports whether objects of a kind are not kept.
 func (l PackLimits) unwanted(kind plumbing.ObjectType) bool {
 	return l.Only != plumbing.InvalidObject && kind != l.Only && !kind.IsDelta()
 }
@@ -232,7 +231,6 @@ func (p *packReader) announce(header *packfile.ObjectHeader) error {
 	return nil
 }
 
-// charge counts size bytes against the total.
 func (p *packReader) charge(size int64) error {
 	if size < 0 || size > p.limits.Total {
 		return PackLimitError{fmt.Sprintf("it has more than %s", ByteSize(p.limits.Total)), true}
@@ -267,7 +265,6 @@ func (p *packReader) whole(header *packfile.ObjectHeader) error {
 	return nil
 }
 
-// define adds an object.
 func (p *packReader) define(offset int64, id plumbing.Hash, object PackObject) {
 	p.bases = append(p.bases, packEntry{offset, id})
 	p.pack.Objects[id] = object
@@ -326,7 +323,6 @@ func (p *packReader) resolve() error {
 	return nil
 }
 
-// inflated reads the content of the next object, which is size bytes long.
 func (p *packReader) inflated(size int64) ([]byte, error) {
 	w := fixedWriter{make([]byte, 0, size)}
 	err := p.inflate(&w, size)
@@ -349,7 +345,6 @@ func (w *fixedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// deltaSizes reads the sizes of the base and of the result from the header of a delta.
 func deltaSizes(delta []byte) (from, to int64, err error) {
 	base, n := binary.Uvarint(delta)
 	result, m := binary.Uvarint(delta[max(n, 0):])

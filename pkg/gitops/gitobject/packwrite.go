@@ -126,7 +126,6 @@ func writeObjectHeader(w *bytes.Buffer, kind plumbing.ObjectType, size int) {
 	w.WriteByte(next)
 }
 
-// joinLanes writes the pack around the parts.
 func joinLanes(ctx context.Context, w io.Writer, lanes []*packLane, objects int) error {
 	sum := sha1.New() // what git uses
 	both := io.MultiWriter(w, sum)

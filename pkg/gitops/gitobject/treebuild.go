@@ -56,7 +56,6 @@ func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeE
 	return w.built(id), nil
 }
 
-// rootedEdits returns the edits in order, with paths from the root.
 func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 	if !fs.ValidPath(folder) {
 		return nil, fmt.Errorf("the directory %q is not a relative path", folder)
@@ -143,7 +142,6 @@ func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbi
 	return w.write(append(result, entries...))
 }
 
-// editGroup are the edits of one entry of a tree.
 type editGroup struct {
 	name string
 	// path is the path of the entry from the root.
@@ -151,7 +149,6 @@ type editGroup struct {
 	edits []TreeEdit
 }
 
-// firstGroup returns the first edits whose paths begin with the same name.
 func firstGroup(edits []TreeEdit, skip int) editGroup {
 	name, _, _ := strings.Cut(edits[0].Path[skip:], "/")
 	end := skip + len(name)
@@ -193,19 +190,16 @@ const (
 	treeMode = "40000"
 )
 
-// present reports whether there is such an entry.
 func (e TreeEntry) present() bool { return !e.ID.IsZero() }
 
 // isTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
 func (e TreeEntry) isTree() bool { return strings.TrimPrefix(e.Mode, "0") == treeMode }
 
-// regular reports whether the entry is a file.
 func (e TreeEntry) regular() bool {
 	mode, err := parseMode(e.Mode)
 	return err == nil && mode.IsRegular()
 }
 
-// describe returns the type of an entry for messages.
 func (e TreeEntry) describe() string {
 	switch mode, _ := parseMode(e.Mode); {
 	case !e.present():
@@ -228,7 +222,6 @@ type treeWriter struct {
 	written map[plumbing.Hash]bool
 }
 
-// newTreeWriter returns a writer of trees that are not in from.
 func newTreeWriter(from TreeSource) *treeWriter {
 	return &treeWriter{from: from, written: map[plumbing.Hash]bool{}}
 }

@@ -44,12 +44,10 @@ const (
 	mergeTheirs
 )
 
-// same reports whether an entry is equal on two sides.
 func (s mergeSides) same(a, b int) bool {
 	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].present())
 }
 
-// merge returns the merged entry.
 func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
 	switch {
 	case s.same(mergeOurs, mergeTheirs):
@@ -75,7 +73,6 @@ func (e TreeEntry) treeOnly() bool { return e.present() && e.isTree() }
 
 func (e TreeEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
 
-// mergeTree merges the content of three folders.
 func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
 	var lists [3][]TreeEntry
 	for side := range lists {

@@ -68,7 +68,6 @@ func (r *Resolver) StandFor(name, path string) {
 	r.standIns[name] = path
 }
 
-// replaced returns what is read instead of a repository.
 func (r *Resolver) replaced(name string) (target string, ok bool) {
 	if target, ok = replace(r.exact, name); ok {
 		return target, true

@@ -53,7 +53,6 @@ func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*pa
 	return report, err
 }
 
-// talk has the conversation of a push with a program.
 func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	refs := packp.NewAdvRefs()
 	if err := refs.Decode(out); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {

@@ -29,7 +29,6 @@ type references struct {
 	heads, tracking map[string]plumbing.Hash
 }
 
-// readReferences reads all branches. A symbolic one that does not exist in the schema is left out.
 func (r *Repository) readReferences() (references, error) {
 	found := references{heads: map[string]plumbing.Hash{}, tracking: map[string]plumbing.Hash{}}
 	if head, err := r.storage.Reference(plumbing.HEAD); err == nil && head.Type() == plumbing.SymbolicReference && head.Target().IsBranch() {

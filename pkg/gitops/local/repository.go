@@ -107,7 +107,6 @@ func invalid(name string, err error) *giterror.Error {
 	return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read as a git repository: %s", name, giterror.OneLine(err.Error()))
 }
 
-// pointer reads a file that holds one path after a prefix.
 func pointer(file, prefix string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -120,7 +119,6 @@ func pointer(file, prefix string) (string, error) {
 	return filepath.FromSlash(target), nil
 }
 
-// within makes a path absolute that is relative to a folder.
 func within(dir, file string) string {
 	if filepath.IsAbs(file) {
 		return file

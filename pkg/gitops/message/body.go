@@ -159,7 +159,6 @@ func argument(value string) string {
 	return "..."
 }
 
-// enumerate joins names: "a, b and c".
 func enumerate(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -185,8 +184,6 @@ func nameSpan(text string) string {
 	return markdown.Code(diag.Shorten(text, maxName))
 }
 
-// nameCell returns a name for a cell of a table.
 func nameCell(name string) string { return markdown.Cell(diag.Shorten(name, maxName)) }
 
-// lineSpan returns a line of text as a code span.
 func lineSpan(text string) string { return markdown.Code(diag.Shorten(text, maxLine)) }

@@ -63,7 +63,6 @@ func (b *body) knownMoves() map[sourceMove][]string {
 	return moves
 }
 
-// unknownCauses returns the list of sources if the provenance of the published commit is unknown.
 func (b *body) unknownCauses(budget int) string {
 	head := causesHead + "The published commit has no trailers with its sources: a squash merge may have dropped them. The sources now:\n\n"
 	if first := b.summary.actionCounts == (actionCounts{change.Added: b.summary.total()}); first {
@@ -85,7 +84,6 @@ func (b *body) unknownCauses(budget int) string {
 // maxPaths is the maximum number of paths that are listed for a branch.
 const maxPaths = 3
 
-// moveRow returns a move as a row of a table, with links to GitHub.
 func (b *body) moveRow(m sourceMove, paths []string) string {
 	source := b.repoLink(m.repo) + " " + nameCell(m.branch)
 	switch {
@@ -158,7 +156,6 @@ func (r Report) commitLink(repo, commit string) string {
 	return text
 }
 
-// provenance returns the collapsed list of all sources.
 func (b *body) provenance(int) string {
 	return markdown.Details("Compiled from (as in the trailers of the commit)", markdown.Fenced("", b.Now.trailers())) // trailers are escaped
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// plan returns the change in one line, and the affected cluster types.
 func (b *body) plan(int) string {
 	plan := "**" + b.Change.Plan().String() + "**\n\n"
 	if b.Change.Idle() {
@@ -26,7 +25,6 @@ func (b *body) plan(int) string {
 	return plan + b.promotion() + "\n"
 }
 
-// promotion returns the promoted commit.
 func (b *body) promotion() string {
 	before, after, promotes := b.Change.Promotion()
 	switch {
@@ -39,7 +37,6 @@ func (b *body) promotion() string {
 	}
 }
 
-// removals returns a warning with the removed targets and cluster types.
 func (b *body) removals(int) string {
 	var warnings []string
 	if targets := b.removedTargets(); len(targets) > 0 {
@@ -99,7 +96,6 @@ func (b *body) removedClusterTypes() []string {
 	return names
 }
 
-// held returns a warning with the registrations that are held back.
 func (b *body) held(int) string {
 	if len(b.Held) == 0 {
 		return ""
@@ -134,7 +130,6 @@ func quotedList(n int, item func(i int) string) string {
 	return list.String()
 }
 
-// notes returns the notes of the report.
 func (b *body) notes(int) string {
 	if len(b.Notes) == 0 {
 		return ""
@@ -142,7 +137,6 @@ func (b *body) notes(int) string {
 	return "> [!NOTE]\n" + quotedList(len(b.Notes), func(i int) string { return lineSpan(b.Notes[i]) })
 }
 
-// warnings returns the collapsed warnings of the run.
 func (b *body) warnings(budget int) string {
 	list := b.Warnings.Sorted()
 	block, shown := fittingCode("", budget, len(list), func(i int) string { return diagnosticLines(list[i]) })

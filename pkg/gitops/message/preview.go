@@ -74,7 +74,6 @@ func PreviewComment(p Preview, limit int) string {
 // restLeftOut replaces the environments that do not fit.
 const restLeftOut = "\nThis text is too long to include further environments.\n"
 
-// changed returns the environments with changes or notes.
 func (p Preview) changed() []EnvironmentPreview {
 	var changed []EnvironmentPreview
 	for _, e := range p.Environments {
@@ -116,7 +115,6 @@ func (p Preview) row(i int) string {
 		counts.count(change.Removed), counts.count(change.Changed), counts.count(change.Added), counts.count(change.Unchanged))
 }
 
-// problems lists errors and warnings.
 func (p Preview) problems(budget int) string {
 	if len(p.Problems) == 0 {
 		return ""
@@ -173,7 +171,6 @@ func (e EnvironmentPreview) movements(b *body, budget int) string {
 	return table(title, head, rows, maxOpen)
 }
 
-// row returns a row of the table of movements.
 func (c TargetCause) row() string {
 	what, where := "added", ""
 	if c.Action == change.Removed {

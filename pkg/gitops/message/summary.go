@@ -25,7 +25,6 @@ type actionCounts [change.Removed + 1]int
 
 func (c actionCounts) total() int { return c[change.Unchanged] + c.moved() }
 
-// moved returns the number of assignments that differ.
 func (c actionCounts) moved() int { return c[change.Added] + c[change.Changed] + c[change.Removed] }
 
 // clusterTypeChange is the change of a cluster type.
@@ -61,7 +60,6 @@ func summarize(c *change.Change) *summary {
 	return b
 }
 
-// clusterTypeActions returns the cluster types whose README.md is added or removed.
 func clusterTypeActions(c *change.Change) map[string]change.Action {
 	actions := map[string]change.Action{}
 	for _, f := range c.Files {

@@ -12,7 +12,6 @@ import (
 // maxInCell is the maximum number of target names in a cell; more are counted there and listed below.
 const maxInCell = 5
 
-// clusterTypeTable returns a table with the changed cluster types.
 func (b *body) clusterTypeTable(budget int) string {
 	const title, head = "### Cluster types\n\n", "| | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
 	touched := b.summary.clusterTypes
@@ -43,7 +42,6 @@ func (t clusterTypeChange) row(targetCell func(change.Action) string) string {
 		targetCell(change.Removed), targetCell(change.Changed), targetCell(change.Added), t.count(change.Unchanged))
 }
 
-// count returns the number of targets with an action, "" for 0.
 func (c actionCounts) count(action change.Action) string {
 	if c[action] == 0 {
 		return ""
@@ -59,7 +57,6 @@ func (t clusterTypeChange) names(action change.Action) string {
 	return t.join(action, nameCell)
 }
 
-// join formats the targets with an action, separated by blanks.
 func (t clusterTypeChange) join(action change.Action, show func(name string) string) string {
 	if t.actionCounts[action] == 0 {
 		return ""

@@ -126,7 +126,6 @@ var (
 	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)[ \t\r]*$`)
 )
 
-// isAddition reports whether merging adds such a paragraph.
 func isAddition(paragraph []string) bool {
 	return !slices.ContainsFunc(paragraph, func(line string) bool {
 		return !trailerForm.MatchString(line) && !additionForm.MatchString(line)

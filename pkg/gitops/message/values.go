@@ -10,7 +10,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// keyTable returns a table of the changed keys and their targets, with old and new values.
 func (b *body) keyTable(budget int) string {
 	if b.summary.actionCounts[change.Changed] == 0 {
 		return ""

@@ -98,7 +98,6 @@ func closeIssues(ctx context.Context, issues Issues, ours []Issue, comment strin
 	return closed, nil
 }
 
-// openIssues returns the open issues about an environment, the oldest first.
 func openIssues(ctx context.Context, issues Issues, environment string) ([]Issue, error) {
 	open, err := issues.OpenIssues(ctx, issueLabel)
 	ours := slices.DeleteFunc(slices.Clone(open), func(i Issue) bool {

@@ -121,7 +121,6 @@ func (s section) with(text string) string {
 	return frame(cutLines(text, maxForgeBody-utf8.RuneCountInString(frame(""))))
 }
 
-// text returns the text in the section of a body.
 func (s section) text(body string) string {
 	_, rest, _ := strings.Cut(body[len(s.before):], "-->")
 	return strings.TrimSuffix(strings.TrimSuffix(rest, s.after), markerEnd)

@@ -22,7 +22,6 @@ func (s Submission) check() error {
 	return nil
 }
 
-// mergesItself reports whether the pull request should have auto-merge.
 func (s Submission) mergesItself() bool {
 	return s.AutoMerge == AutoMergeAlways || s.AutoMerge == AutoMergeNoChange && s.Idle
 }
@@ -103,7 +102,6 @@ func Settled(want Submission, proposed bool, open []Request) (current *Request, 
 	return current, !others && isOpen == proposed && (!isOpen || want.complete(found))
 }
 
-// complete reports whether a pull request has everything of a submission.
 func (s Submission) complete(p Request) bool {
 	section, ours := findSection(p.Body, s.Environment, s.Path)
 	m := section.marker

@@ -33,7 +33,6 @@ func (u *upsert) note(format string, args ...any) {
 	u.notes = append(u.notes, fmt.Sprintf(format, args...))
 }
 
-// wrote records that the pull request was changed.
 func (u *upsert) wrote() {
 	if u.action == Unchanged {
 		u.action = Updated
@@ -70,7 +69,6 @@ func (u *upsert) declined(ctx context.Context) (*Request, error) {
 	return last, nil
 }
 
-// open opens the pull request, unless it was declined.
 func (u *upsert) open(ctx context.Context) (done bool, err error) {
 	declined, err := u.declined(ctx)
 	if err != nil {
@@ -112,7 +110,6 @@ func (u *upsert) stopAutoMerge(ctx context.Context) error {
 	return nil
 }
 
-// describe updates title and body.
 func (u *upsert) describe(ctx context.Context) error {
 	title, body := cutTitle(u.want.Title), u.section.with(u.want.Body)
 	if u.section.marker.adopted {
@@ -129,7 +126,6 @@ func (u *upsert) describe(ctx context.Context) error {
 	return nil
 }
 
-// label adds missing labels, and removes the label for promotions if nothing is promoted.
 func (u *upsert) label(ctx context.Context) error {
 	wanted := slices.Clone(u.want.Labels)
 	if u.want.Promoted {

@@ -58,7 +58,6 @@ func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, e
 	return closed, nil
 }
 
-// closeOurs closes a pull request with a section of kalypso, with the reason.
 func closeOurs(ctx context.Context, prs Forge, p Request, s section, why string) (Request, error) {
 	text := s.text(p.Body)
 	s.marker.closed = true

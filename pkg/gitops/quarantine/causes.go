@@ -34,7 +34,6 @@ type possibleCause struct {
 	isNew bool
 }
 
-// leftOut reports whether the registration is not compiled at all.
 func (c *possibleCause) leftOut() bool { return c.entry != nil && c.entry.commit == "" }
 
 // changed reports whether the registration is compiled at another commit than its last published one, as far as is
@@ -153,12 +152,10 @@ func (cs *possibleCauses) covering(p diag.Place) (found []*possibleCause) {
 	return found
 }
 
-// covers reports whether a path is that of a file, or of a folder that it is in.
 func covers(path, file string) bool {
 	return path == "." || path == file || strings.HasPrefix(file, path+"/")
 }
 
-// depth counts the names in a path.
 func depth(path string) int {
 	if path == "." {
 		return 0

@@ -53,7 +53,6 @@ func (o *owners) of(r *model.WorkloadRegistration, published string) (owner sour
 	return claimer, true
 }
 
-// describe says whose a published target is.
 func (o *owners) describe(owner source.Place, known bool) string {
 	switch {
 	case !known:
@@ -65,7 +64,6 @@ func (o *owners) describe(owner source.Place, known bool) string {
 	}
 }
 
-// present returns the present place of a registration.
 func (o *owners) present(at source.Place) source.Place {
 	if to, moved := o.moved[at]; moved {
 		return to

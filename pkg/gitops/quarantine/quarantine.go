@@ -153,7 +153,6 @@ func (q *Set) Add(fleet *model.Fleet, assignments []schedule.Assignment, diags d
 	return len(found) > 0
 }
 
-// add notes an error with all of its causes.
 func (e *quarantined) add(d diag.Diagnostic, own *possibleCause, causes []*possibleCause) {
 	e.errors = append(e.errors, d)
 	e.certain = e.certain || len(causes) == 1
@@ -178,7 +177,6 @@ func (q *Set) enter(c *possibleCause, entry *quarantined) {
 	q.errors.Add(entry.errors)
 }
 
-// inOrder returns the entries in order of name.
 func (q *Set) inOrder() []*quarantined {
 	return slices.SortedFunc(maps.Values(q.entries), func(a, b *quarantined) int {
 		return cmp.Or(cmp.Compare(a.registration.Name.Value, b.registration.Name.Value), a.registration.At.Compare(b.registration.At))
@@ -229,7 +227,6 @@ func (q *Set) Origins(fleet *model.Fleet) []source.Origin {
 	return source.SortedOrigins(origins)
 }
 
-// reason says in one line what is wrong with a registration.
 func (e *quarantined) reason() string {
 	first := e.errors[0]
 	text := strings.TrimPrefix(first.Message, fmt.Sprintf("%s%q: ", source.RegistrationSubject, e.registration.Name.Value))
@@ -260,7 +257,6 @@ func (e *quarantined) consequence(last string, isNew bool) string {
 	}
 }
 
-// advice says what a person can do about it.
 func (e *quarantined) advice(isNew bool) string {
 	if e.commit != "" || isNew {
 		return "fix it; the next run compiles it again"
@@ -304,7 +300,6 @@ func (q *Set) Release(compiles func(*Set) bool) *Set {
 	return q
 }
 
-// without returns a Set without some registrations.
 func (q *Set) without(released ...source.Place) *Set {
 	rest := *q
 	rest.entries = maps.Clone(q.entries)

@@ -283,7 +283,6 @@ func (c *connections) budgetOf(at giturl.Location, role model.Role) *wire.Budget
 	return b
 }
 
-// openAt opens a local repository or folder, once.
 func (c *connections) openAt(ctx context.Context, at giturl.Location) (opened, error) {
 	file := at.Address.Path
 	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
@@ -306,7 +305,6 @@ func (c *connections) openAt(ctx context.Context, at giturl.Location) (opened, e
 	})
 }
 
-// keepOpen leaves something to be closed by Close.
 func (c *connections) keepOpen(file io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

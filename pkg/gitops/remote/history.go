@@ -304,5 +304,4 @@ func (h *History) Line(ctx context.Context, commit string, most int) ([]string, 
 	return h.graph.Line(id, most), nil
 }
 
-// explain makes an Error of an error.
 func (h *History) explain(err error) error { return h.reader.Clean(h.at.Explain(err)) }

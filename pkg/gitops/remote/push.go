@@ -95,7 +95,6 @@ func (o PushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.Referen
 	return r, nil
 }
 
-// stream is the pack as it is made.
 func (o PushOrder) stream(at wire.Attempt) io.ReadCloser {
 	reader, writer := io.Pipe()
 	go func() { writer.CloseWithError(o.Pack(at.Ctx, writer)) }()
@@ -200,7 +199,6 @@ func pushOnce(ctx context.Context, n *wire.Network, to Repository, order PushOrd
 	})
 }
 
-// judge reads the report on a push.
 func judge(report *packp.ReportStatus, order PushOrder, said string) error {
 	if report.UnpackStatus != "ok" {
 		return &pushRefused{"unpack: " + report.UnpackStatus, said}

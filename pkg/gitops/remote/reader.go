@@ -147,7 +147,6 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	return source, nil
 }
 
-// readServer reads a repository on a server.
 func (r *Reader) readServer(ctx context.Context, at giturl.Location, source *model.Source) error {
 	ref := &source.Ref
 	repo, err := r.server(ctx, at, ref.Role, false)

@@ -100,7 +100,6 @@ func (s *Connection) connect(ctx context.Context, known *credentials.Credential)
 	return found, err
 }
 
-// list asks for the references.
 func (s *Connection) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
 	err = s.Net.Retry(ctx, s.Budget, func(at wire.Attempt) (err error) {
 		refs, err = s.wire.Advertise(at)

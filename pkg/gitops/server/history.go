@@ -13,7 +13,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// fetchCommits fetches commits, and keeps nothing else.
 func (r *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Graph, error) {
 	p, err := r.pack(ctx, r.request(w), plumbing.CommitObject)
 	if err != nil {

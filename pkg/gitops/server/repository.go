@@ -139,7 +139,6 @@ func (r *Repository) fetchHistory(ctx context.Context, id plumbing.Hash, branch 
 // wantsPerRequest keeps a request below the 10 MB that git http-backend takes.
 const wantsPerRequest = 100_000
 
-// load fetches files of a commit that are not there yet.
 func (r *Repository) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.Hash) error {
 	missing, done := r.store.claim(ctx, ids)
 	defer done()
@@ -156,7 +155,6 @@ func (r *Repository) load(ctx context.Context, commit plumbing.Hash, ids []plumb
 	return nil
 }
 
-// fetch adds objects to the store.
 func (r *Repository) fetch(ctx context.Context, w wanted) error {
 	p, err := r.pack(ctx, r.request(w), plumbing.InvalidObject)
 	if err == nil {

@@ -87,7 +87,6 @@ func (s *store) claim(ctx context.Context, ids []plumbing.Hash) (mine []plumbing
 	}
 }
 
-// commit returns a commit that was fetched.
 func (s *store) commit(id plumbing.Hash) (gitobject.CommitObject, bool, error) {
 	object, ok := s.object(plumbing.CommitObject, id)
 	if !ok {

@@ -12,7 +12,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// readBases reads the common data that the environment sees.
 func (l *fleetLoad) readBases(ctx context.Context) {
 	refs, main := l.baseRefs(ctx)
 	for i, objects := range l.read(ctx, refs, noRegistration) {

@@ -64,7 +64,6 @@ func (l *Loader) PlatformAt(ctx context.Context, fleet *model.Fleet, origins []O
 	return all
 }
 
-// readTenants reads the application repositories.
 func (l *fleetLoad) readTenants(ctx context.Context) {
 	refs, admitted := l.tenantRefs()
 	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {

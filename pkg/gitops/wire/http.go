@@ -94,7 +94,6 @@ func (w *HTTP) Advertise(at Attempt) (*packp.AdvRefs, error) {
 	return w.advertiseFor(at, uploadPackService)
 }
 
-// advertiseFor asks for the references and the capabilities of the server.
 func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) {
 	query := "/info/refs?service=" + service
 	request, err := http.NewRequestWithContext(at.Ctx, http.MethodGet, w.Base+query, nil)

@@ -85,7 +85,6 @@ func (k agentKeys) ClientConfig() (*ssh.ClientConfig, error) {
 	}, nil
 }
 
-// connect opens a session for fetching.
 func (w *SSH) connect(ctx context.Context) (transport.UploadPackSession, error) {
 	return connectSSH(ctx, w, w.client.NewUploadPackSession)
 }
