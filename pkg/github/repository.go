@@ -165,7 +165,7 @@ func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inpu
 	return r.explain(op, e)
 }
 
-// workflows is the folder that GitHub looks for workflows in.
+// workflows is the directory that GitHub looks for workflows in.
 const workflows = ".github/workflows/"
 
 // hintDispatch says what to do about a workflow that GitHub does not start. It is empty if that is as for any request.

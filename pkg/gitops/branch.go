@@ -218,8 +218,8 @@ func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committe
 // Edit is the content and metadata of a commit. The same edit of the same commit by the same author results in the same
 // commit.
 type Edit struct {
-	// Files are the full contents of the changed files, by path from the root. An existing file keeps its mode; a folder
-	// or link is never replaced by a file.
+	// Files are the full contents of the changed files, by path from the root. An existing file keeps its mode; a
+	// directory or link is never replaced by a file.
 	Files map[string][]byte
 	// Message ends in the trailers that identify commits of kalypso; see message.PromotionCommit.
 	Message string

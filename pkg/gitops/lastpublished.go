@@ -66,22 +66,22 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 	if err != nil {
 		return nil, err
 	}
-	folder := giturl.CleanPath(d.Repo.Path.Value)
+	directory := giturl.CleanPath(d.Repo.Path.Value)
 	tree := gitobject.NewTreeFS(ctx, d.repo.TreesAt(id), commit)
 	ids := map[string]plumbing.Hash{}
-	entries, err := fs.ReadDir(tree, folder)
+	entries, err := fs.ReadDir(tree, directory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ids, nil
 	}
 	for _, entry := range entries {
-		ours, err := (&change.Layout{FS: tree}).IsReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
+		ours, err := (&change.Layout{FS: tree}).IsReadme(path.Join(directory, entry.Name(), render.ReadmeFile))
 		if err != nil {
 			return nil, err
 		}
 		if !ours {
 			continue
 		}
-		found, err := tree.Find("stat", path.Join(folder, entry.Name()))
+		found, err := tree.Find("stat", path.Join(directory, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func newestOfOurs(g gitobject.Graph, from plumbing.Hash, environment string) *ou
 type Promoted struct {
 	// Commit is the full id of the commit of the control plane's base branch; empty if nothing was ever promoted.
 	Commit string
-	// ClusterTypes are the folders of cluster types, in order.
+	// ClusterTypes are the directories of cluster types, in order.
 	ClusterTypes []string
 }
 
@@ -162,5 +162,5 @@ func readOutputAt(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo,
 	if err != nil {
 		return nil, err
 	}
-	return below(source.FS, OutputFolder(repo)), nil
+	return below(source.FS, OutputDirectory(repo)), nil
 }

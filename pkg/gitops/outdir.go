@@ -21,35 +21,35 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// Folder is an output folder. Files of a new folder can be staged while others are rendered.
-type Folder struct {
+// Directory is an output directory. Files of a new directory can be staged while others are rendered.
+type Directory struct {
 	dir   string
 	isNew bool
 	// mutex protects staged and made.
 	mutex sync.Mutex
-	// staged is the folder of the files of a new folder until all of them are written; empty if there is none.
+	// staged is the directory of the files of a new directory until all of them are written; empty if there is none.
 	staged string
-	// made are the parent folders that were created for a new folder, the innermost first.
+	// made are the parent directories that were created for a new directory, the innermost first.
 	made []string
 	// writers are the unused writers of Stage.
 	writers sync.Pool
 }
 
-// OpenFolder returns the output folder dir, which may not exist.
-func OpenFolder(dir string) *Folder {
+// OpenDirectory returns the output directory dir, which may not exist.
+func OpenDirectory(dir string) *Directory {
 	if full, err := filepath.Abs(dir); err == nil { // else Write fails
 		dir = full
 	}
 	_, err := os.Lstat(dir)
-	return &Folder{dir: dir, isNew: errors.Is(err, fs.ErrNotExist)}
+	return &Directory{dir: dir, isNew: errors.Is(err, fs.ErrNotExist)}
 }
 
-// FS returns the content of the folder.
-func (f *Folder) FS() fs.FS { return os.DirFS(f.dir) }
+// FS returns the content of the directory.
+func (f *Directory) FS() fs.FS { return os.DirFS(f.dir) }
 
-// Stage writes files beside a new folder, and reports whether it did; Write writes the others. It is safe for concurrent
-// use.
-func (f *Folder) Stage(files []render.File) bool {
+// Stage writes files beside a new directory, and reports whether it did; Write writes the others. It is safe for
+// concurrent use.
+func (f *Directory) Stage(files []render.File) bool {
 	if !f.isNew || f.begin() != nil {
 		return false
 	}
@@ -66,32 +66,33 @@ func (f *Folder) Stage(files []render.File) bool {
 	return true
 }
 
-// begin creates the staging folder of a new folder.
-func (f *Folder) begin() (err error) {
+// begin creates the staging directory of a new directory.
+func (f *Directory) begin() (err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if f.staged != "" {
 		return nil
 	}
-	made, err := makeFolders(filepath.Dir(f.dir))
+	made, err := makeDirectories(filepath.Dir(f.dir))
 	if err == nil {
 		f.made = append(f.made, made...)
-		f.staged, err = stagingFolder(f.dir)
+		f.staged, err = stagingDirectory(f.dir)
 	}
 	return err
 }
 
 // Discard removes staged files that were not moved in. After that, Stage does nothing.
-func (f *Folder) Discard() error {
+func (f *Directory) Discard() error {
 	err := os.RemoveAll(f.staged)
 	removeEmpty(f.made)
 	f.isNew, f.staged = false, ""
 	return err
 }
 
-// Write updates the folder to the tree. Files that kalypso does not manage are kept, so it can be a checkout of the GitOps
-// repository. The change is all or nothing: files are staged beside the folder and moved in when all of them are written.
-func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, error) {
+// Write updates the directory to the tree. Files that kalypso does not manage are kept, so it can be a checkout of the
+// GitOps repository. The change is all or nothing: files are staged beside the directory and moved in when all of them
+// are written.
+func (f *Directory) Write(ctx context.Context, tree *render.Tree) (*change.Change, error) {
 	info, err := os.Lstat(f.dir)
 	if f.staged != "" || errors.Is(err, fs.ErrNotExist) {
 		return f.writeNew(ctx, tree)
@@ -108,11 +109,11 @@ func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, 
 	if !info.IsDir() {
 		return nil, fmt.Errorf("the output directory %s is a file", dir)
 	}
-	return updateFolder(ctx, dir, tree)
+	return updateDirectory(ctx, dir, tree)
 }
 
-// writeNew stages the remaining files and moves the whole folder in.
-func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Change, error) {
+// writeNew stages the remaining files and moves the whole directory in.
+func (f *Directory) writeNew(ctx context.Context, tree *render.Tree) (*change.Change, error) {
 	diff, err := change.Compare(ctx, nil, tree)
 	if err == nil {
 		err = f.begin()
@@ -136,9 +137,9 @@ func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Chang
 	return diff, nil
 }
 
-// CheckFolder returns an error if Folder.Write would refuse to write the tree to dir, because its paths have other
+// CheckDirectory returns an error if Directory.Write would refuse to write the tree to dir, because its paths have other
 // content.
-func CheckFolder(dir string, tree *render.Tree) error {
+func CheckDirectory(dir string, tree *render.Tree) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -154,15 +155,15 @@ func CheckFolder(dir string, tree *render.Tree) error {
 		return err
 	}
 	defer root.Close()
-	return checkNotForeign(&gitobject.FolderFS{Root: root}, tree)
+	return checkNotForeign(&gitobject.DirectoryFS{Root: root}, tree)
 }
 
-func makeFolders(dir string) (made []string, err error) {
-	for folder := dir; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+func makeDirectories(dir string) (made []string, err error) {
+	for directory := dir; directory != filepath.Dir(directory); directory = filepath.Dir(directory) {
+		if _, err := os.Lstat(directory); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		made = append(made, folder)
+		made = append(made, directory)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		removeEmpty(made)
@@ -171,18 +172,18 @@ func makeFolders(dir string) (made []string, err error) {
 	return made, nil
 }
 
-// removeEmpty removes folders, except those that others have used in the meantime.
-func removeEmpty(folders []string) {
-	for _, folder := range folders {
-		_ = os.Remove(folder)
+// removeEmpty removes directories, except those that others have used in the meantime.
+func removeEmpty(directories []string) {
+	for _, directory := range directories {
+		_ = os.Remove(directory)
 	}
 }
 
-// stagingFolder creates the folder for staged files, beside dir.
+// stagingDirectory creates the directory for staged files, beside dir.
 //
-// If files cannot be moved from there, because dir is a mount point or its parent is not writable, it is a hidden folder
-// in dir.
-func stagingFolder(dir string) (string, error) {
+// If files cannot be moved from there, because dir is a mount point or its parent is not writable, it is a hidden
+// directory in dir.
+func stagingDirectory(dir string) (string, error) {
 	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
 	if err == nil && !movable(staged, dir) {
 		if err := os.RemoveAll(staged); err != nil {
@@ -203,7 +204,7 @@ func stagingFolder(dir string) (string, error) {
 	return staged, os.Chmod(staged, 0o755) // MkdirTemp makes it private
 }
 
-// movable reports whether files can be renamed from one folder into another, which may not exist.
+// movable reports whether files can be renamed from one directory into another, which may not exist.
 func movable(from, to string) bool {
 	if _, err := os.Stat(to); err != nil {
 		return true
@@ -219,7 +220,7 @@ func movable(from, to string) bool {
 	return os.Remove(moved) == nil
 }
 
-// writeChanged writes added and changed files to a folder, on all cores.
+// writeChanged writes added and changed files to a directory, on all cores.
 func writeChanged(ctx context.Context, dir string, all []change.FileChange) error {
 	const batch = 512
 	var work errgroup.Group
@@ -244,35 +245,35 @@ func writeChanged(ctx context.Context, dir string, all []change.FileChange) erro
 	return work.Wait()
 }
 
-// fileWriter writes files below a folder.
+// fileWriter writes files below a directory.
 type fileWriter struct {
 	dir string
-	// made is the folder of the last file.
+	// made is the directory of the last file.
 	made    string
 	content []byte
 }
 
 func (w *fileWriter) write(name string, text content.Text) error {
 	name = filepath.Join(w.dir, filepath.FromSlash(name))
-	if folder := filepath.Dir(name); folder != w.made {
-		if os.Mkdir(folder, 0o755) != nil { // it exists, or its parent does not
-			if err := os.MkdirAll(folder, 0o755); err != nil {
+	if directory := filepath.Dir(name); directory != w.made {
+		if os.Mkdir(directory, 0o755) != nil { // it exists, or its parent does not
+			if err := os.MkdirAll(directory, 0o755); err != nil {
 				return err
 			}
 		}
-		w.made = folder
+		w.made = directory
 	}
 	w.content = text.Append(w.content[:0])
 	return os.WriteFile(name, w.content, 0o644)
 }
 
-func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
+func updateDirectory(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	old := &gitobject.FolderFS{Root: root}
+	old := &gitobject.DirectoryFS{Root: root}
 	if err := checkNotForeign(old, tree); err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.C
 	if err != nil || change.Empty() {
 		return change, err
 	}
-	staged, err := stagingFolder(dir)
+	staged, err := stagingDirectory(dir)
 	if err == nil {
 		err = writeChanged(ctx, staged, change.Files)
 	}
@@ -294,37 +295,37 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.C
 	return change, errors.Join(err, os.RemoveAll(staged))
 }
 
-// checkNotForeign returns an error if a path of the tree has other content: a file or link instead of a folder, or a folder
-// for something else.
+// checkNotForeign returns an error if a path of the tree has other content: a file or link instead of a directory, or a
+// directory for something else.
 func checkNotForeign(old fs.FS, tree *render.Tree) error {
 	var errs []error
 	checked := map[string]bool{}
 	for _, file := range tree.Files {
-		for folder := path.Dir(file.Path); folder != "."; folder = path.Dir(folder) {
-			if !checked[folder] {
-				checked[folder] = true
-				errs = append(errs, mustBe(old, folder, fs.ModeDir))
+		for directory := path.Dir(file.Path); directory != "."; directory = path.Dir(directory) {
+			if !checked[directory] {
+				checked[directory] = true
+				errs = append(errs, mustBe(old, directory, fs.ModeDir))
 			}
 		}
 		errs = append(errs, mustBe(old, file.Path, 0))
-		switch folder, name := path.Split(file.Path); name {
+		switch directory, name := path.Split(file.Path); name {
 		case render.ReadmeFile:
-			errs = append(errs, checkClusterFolder(old, path.Clean(folder)))
+			errs = append(errs, checkClusterDirectory(old, path.Clean(directory)))
 		case render.ReconcilerFile:
-			errs = append(errs, checkTargetFolder(old, path.Clean(folder)))
+			errs = append(errs, checkTargetDirectory(old, path.Clean(directory)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkTargetFolder returns an error for a folder named like a deployment target with other content, because a later run
-// could remove it as stale.
-func checkTargetFolder(old fs.FS, folder string) error {
-	info, err := fs.Stat(old, folder)
+// checkTargetDirectory returns an error for a directory named like a deployment target with other content, because a
+// later run could remove it as stale.
+func checkTargetDirectory(old fs.FS, directory string) error {
+	info, err := fs.Stat(old, directory)
 	if err != nil || !info.IsDir() {
 		return nil //nolint:nilerr // it is new, or mustBe has reported it
 	}
-	entries, err := fs.ReadDir(old, folder)
+	entries, err := fs.ReadDir(old, directory)
 	if err != nil || change.IsTarget(entries) {
 		return err
 	}
@@ -332,7 +333,7 @@ func checkTargetFolder(old fs.FS, folder string) error {
 		switch entry.Name() {
 		case render.ReconcilerFile, render.NamespaceFile, render.ConfigFileYAML, render.ConfigFileSh:
 		default:
-			return fmt.Errorf("the directory %s exists and contains %s, which was not written by kalypso: move it away", folder, entry.Name())
+			return fmt.Errorf("the directory %s exists and contains %s, which was not written by kalypso: move it away", directory, entry.Name())
 		}
 	}
 	return nil
@@ -353,27 +354,27 @@ func mustBe(old fs.FS, name string, want fs.FileMode) error {
 	return fmt.Errorf("%s exists and is not a regular %s; not replaced", name, kind)
 }
 
-// checkClusterFolder returns an error for a folder named like a cluster type that kalypso does not manage.
-func checkClusterFolder(old fs.FS, folder string) error {
-	entries, err := fs.ReadDir(old, folder)
+// checkClusterDirectory returns an error for a directory named like a cluster type that kalypso does not manage.
+func checkClusterDirectory(old fs.FS, directory string) error {
+	entries, err := fs.ReadDir(old, directory)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if ours, err := (&change.Layout{FS: old}).IsReadme(path.Join(folder, render.ReadmeFile)); ours || err != nil {
+	if ours, err := (&change.Layout{FS: old}).IsReadme(path.Join(directory, render.ReadmeFile)); ours || err != nil {
 		return err
 	}
-	if readme, err := fs.ReadFile(old, path.Join(folder, render.ReadmeFile)); err == nil && strings.TrimSpace(string(readme)) == render.Readme {
+	if readme, err := fs.ReadFile(old, path.Join(directory, render.ReadmeFile)); err == nil && strings.TrimSpace(string(readme)) == render.Readme {
 		return nil
 	}
 	for _, entry := range entries {
-		if _, err := fs.Stat(old, path.Join(folder, entry.Name(), render.ReconcilerFile)); err == nil {
+		if _, err := fs.Stat(old, path.Join(directory, entry.Name(), render.ReconcilerFile)); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("the directory %s exists and was not written by kalypso: rename it, or the cluster type", folder)
+	return fmt.Errorf("the directory %s exists and was not written by kalypso: rename it, or the cluster type", directory)
 }
 
 // swap moves the staged files in, and replaced and removed files out; if a step fails, all files are moved back.
@@ -389,7 +390,7 @@ func swap(dir, staged string, diff *change.Change) (err error) {
 			for _, m := range slices.Backward(done) {
 				err = errors.Join(err, os.Rename(m.to, m.from))
 			}
-			removeEmptyFolders(dir, diff, change.Added)
+			removeEmptyDirectories(dir, diff, change.Added)
 		}
 	}()
 	do := func(from, to string) error {
@@ -415,17 +416,17 @@ func swap(dir, staged string, diff *change.Change) (err error) {
 			}
 		}
 	}
-	removeEmptyFolders(dir, diff, change.Removed)
+	removeEmptyDirectories(dir, diff, change.Removed)
 	return nil
 }
 
-func removeEmptyFolders(dir string, change *change.Change, action change.Action) {
+func removeEmptyDirectories(dir string, change *change.Change, action change.Action) {
 	for _, file := range slices.Backward(change.Files) {
 		if file.Action != action {
 			continue
 		}
-		for folder := path.Dir(file.Path); folder != "."; folder = path.Dir(folder) {
-			if os.Remove(filepath.Join(dir, filepath.FromSlash(folder))) != nil {
+		for directory := path.Dir(file.Path); directory != "."; directory = path.Dir(directory) {
+			if os.Remove(filepath.Join(dir, filepath.FromSlash(directory))) != nil {
 				break // not empty
 			}
 		}

@@ -44,14 +44,14 @@ var oneTarget = gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a/namespace.yam
 func TestWriteFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	change, err := OpenFolder(dir).Write(t.Context(), oneTarget)
+	change, err := OpenDirectory(dir).Write(t.Context(), oneTarget)
 	require.NoError(t, err)
 	assert.Equal(t, "1 target on 1 cluster type, 1 assignment: +1 ~0 -0", change.Plan().String())
 	want := gitopstest.Files{"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r"}
 	assert.Equal(t, want, folderFiles(t, dir))
 
 	writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x"})
-	change, err = OpenFolder(dir).Write(t.Context(), gitopstest.Tree("core/"+gitopstest.Readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
+	change, err = OpenDirectory(dir).Write(t.Context(), gitopstest.Tree("core/"+gitopstest.Readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
 	require.NoError(t, err)
 	assert.Equal(t, "1 target on 1 cluster type, 1 assignment: +1 ~0 -1", change.Plan().String())
 	assert.Equal(t, gitopstest.Files{
@@ -87,8 +87,8 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "out")
 			writeFiles(t, dir, test.files)
-			require.ErrorContains(t, CheckFolder(dir, oneTarget), test.want)
-			_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
+			require.ErrorContains(t, CheckDirectory(dir, oneTarget), test.want)
+			_, err := OpenDirectory(dir).Write(t.Context(), oneTarget)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, test.files, folderFiles(t, dir))
 			assertNothingBeside(t, dir)
@@ -102,7 +102,7 @@ func TestS4OutputFolderLinks(t *testing.T) {
 	dir, elsewhere := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "edge")))
-	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
+	_, err := OpenDirectory(dir).Write(t.Context(), oneTarget)
 	require.ErrorContains(t, err, "edge exists and is not a regular directory")
 	assert.Empty(t, folderFiles(t, elsewhere))
 }
@@ -111,7 +111,7 @@ func TestWriteFolderIsAFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(dir, nil, 0o644))
-	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
+	_, err := OpenDirectory(dir).Write(t.Context(), oneTarget)
 	require.ErrorContains(t, err, "is a file")
 }
 
@@ -120,11 +120,11 @@ func TestWriteFolderIsAFile(t *testing.T) {
 func TestWriteFolderTakesBackTheFoldersAround(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	_, err := OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
+	_, err := OpenDirectory(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
 	require.Error(t, err, "a file cannot be a directory too")
 	assert.NoDirExists(t, filepath.Join(parent, "a"))
 
-	_, err = OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), oneTarget)
+	_, err = OpenDirectory(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), oneTarget)
 	require.NoError(t, err)
 	assertNothingBeside(t, filepath.Join(parent, "a", "b", "out"))
 }
@@ -138,7 +138,7 @@ func TestWriteFolderCancelled(t *testing.T) {
 		if exists {
 			writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x"})
 		}
-		_, err := OpenFolder(dir).Write(ctx, oneTarget)
+		_, err := OpenDirectory(dir).Write(ctx, oneTarget)
 		require.ErrorIs(t, err, context.Canceled)
 		if exists {
 			assert.Equal(t, gitopstest.Files{"docs/x.md": "x"}, folderFiles(t, dir))
@@ -183,14 +183,14 @@ func TestFolderStage(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "a", "out")
 	staged := gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
-	folder := OpenFolder(dir)
+	folder := OpenDirectory(dir)
 	require.True(t, folder.Stage(staged.Files[1:]))
 	assert.NoDirExists(t, dir)
 	require.NoError(t, folder.Discard())
 	assert.NoDirExists(t, filepath.Join(parent, "a"))
 	assert.False(t, folder.Stage(staged.Files[1:]), "after it was discarded")
 
-	folder = OpenFolder(dir)
+	folder = OpenDirectory(dir)
 	require.True(t, folder.Stage(staged.Files[1:]))
 	for i := range staged.Files[1:] {
 		staged.Files[1+i].Content, staged.Files[1+i].Staged = content.Text{}, true
@@ -204,5 +204,5 @@ func TestFolderStage(t *testing.T) {
 	require.NoError(t, folder.Discard())
 	assert.Equal(t, want, folderFiles(t, dir), "nothing is discarded of what was written")
 
-	assert.False(t, OpenFolder(dir).Stage(oneTarget.Files), "a directory that is there")
+	assert.False(t, OpenDirectory(dir).Stage(oneTarget.Files), "a directory that is there")
 }

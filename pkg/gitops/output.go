@@ -20,14 +20,14 @@ import (
 // Output is the published output in a GitOps repository.
 type Output struct {
 	Repo *model.GitOpsRepo
-	// Tree is the folder of the output at the tip of the branch; nil if it cannot be read, with the reasons in Diags.
+	// Tree is the directory of the output at the tip of the branch; nil if it cannot be read, with the reasons in Diags.
 	Tree fs.FS
 	// Root is the whole tree that contains Tree.
 	Root fs.FS
-	// New is true if Tree is nil because the branch or local folder does not exist yet. Otherwise, a nil Tree means that
-	// the published output is unknown.
+	// New is true if Tree is nil because the branch or local directory does not exist yet. Otherwise, a nil Tree means
+	// that the published output is unknown.
 	New bool
-	// Commit is the tip; empty for a plain folder.
+	// Commit is the tip; empty for a plain directory.
 	Commit string
 	Diags  diag.List
 }
@@ -65,22 +65,22 @@ func isNew(err error) bool {
 	return e.Rule == giterror.RuleBranchNotFound || e.Rule == giterror.RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
 }
 
-// OutputFolder returns the folder of a GitOpsRepo, "." for the root.
-func OutputFolder(repo *model.GitOpsRepo) string { return giturl.CleanPath(repo.Path.Value) }
+// OutputDirectory returns the directory of a GitOpsRepo, "." for the root.
+func OutputDirectory(repo *model.GitOpsRepo) string { return giturl.CleanPath(repo.Path.Value) }
 
-// below returns a folder of a tree. One that does not exist yet is empty.
-func below(tree fs.FS, folder string) fs.FS {
-	if folder == "." {
+// below returns a directory of a tree. One that does not exist yet is empty.
+func below(tree fs.FS, directory string) fs.FS {
+	if directory == "." {
 		return tree
 	}
-	info, err := fs.Stat(tree, folder)
+	info, err := fs.Stat(tree, directory)
 	if err == nil && !info.IsDir() {
 		err = errors.New("the path of the GitOpsRepo is not a directory")
 	}
 	if err != nil {
 		return brokenFS{err}
 	}
-	sub, err := fs.Sub(tree, folder)
+	sub, err := fs.Sub(tree, directory)
 	if err != nil {
 		return brokenFS{err}
 	}
@@ -190,8 +190,8 @@ func DeploymentBranch(repo *model.GitOpsRepo) string {
 		return named
 	}
 	name := "deployment/" + repo.Branch.Value
-	if folder := giturl.CleanPath(repo.Path.Value); folder != "." {
-		name += "." + strings.ReplaceAll(folder, "/", "-")
+	if directory := giturl.CleanPath(repo.Path.Value); directory != "." {
+		name += "." + strings.ReplaceAll(directory, "/", "-")
 	}
 	return name
 }
@@ -202,21 +202,21 @@ func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
 // rulePathMoved is an output at the root of a GitOps repository whose GitOpsRepo now has a path.
 const rulePathMoved = "gitops-path"
 
-// remote.checkPath refuses to start an empty folder beside an output at the root.
+// remote.checkPath refuses to start an empty directory beside an output at the root.
 func (d *Destination) checkPath(root fs.FS) error {
-	folder := giturl.CleanPath(d.Repo.Path.Value)
-	if folder == "." || root == nil {
+	directory := giturl.CleanPath(d.Repo.Path.Value)
+	if directory == "." || root == nil {
 		return nil
 	}
 	above, err := change.ReadLayout(root)
 	if err != nil {
 		return err
 	}
-	below, err := change.ReadLayout(below(root, folder))
+	below, err := change.ReadLayout(below(root, directory))
 	if err != nil || len(above.Targets) == 0 || len(below.ClusterTypes) > 0 {
 		return err
 	}
 	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
-		diag.Plural(len(above.Targets), "published target"), d.Branch, folder).
+		diag.Plural(len(above.Targets), "published target"), d.Branch, directory).
 		WithHint("the clusters that pull them would not see the new directory: move the directories there first, or remove spec.path")
 }

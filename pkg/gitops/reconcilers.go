@@ -23,7 +23,7 @@ type Reconciler struct {
 	Group, Kind string
 	// Namespace is empty if the file does not set it.
 	Namespace, Name string
-	// Path is the path of its file, relative to the folder of the output.
+	// Path is the path of its file, relative to the directory of the output.
 	Path string
 }
 
@@ -35,8 +35,8 @@ var reconcilerKinds = map[string][]string{
 	"source.toolkit.fluxcd.io":    {"Bucket", "GitRepository", "HelmChart", "HelmRepository", "OCIRepository"},
 }
 
-// ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
-// their paths. The error is an *Error.
+// ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the directories of deployment
+// targets, in order of their paths. The error is an *Error.
 func ReadReconcilers(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
 	tree, err := readOutputAt(ctx, r, repo, commit)
 	if err != nil {

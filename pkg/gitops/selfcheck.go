@@ -66,20 +66,20 @@ var (
 
 const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 
-// checkLayout returns errors for incomplete folders.
+// checkLayout returns errors for incomplete directories.
 func checkLayout(tree *render.Tree) []error {
 	var flaws []error
 	has := change.WantedFiles{Tree: tree}
-	folder := ""
+	directory := ""
 	for i, file := range tree.Files {
 		if i > 0 && tree.Files[i-1].Path >= file.Path {
 			flaws = append(flaws, fmt.Errorf("%s is duplicated, or out of order", file.Path))
 		}
-		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile || path.Dir(file.Path) == folder {
+		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile || path.Dir(file.Path) == directory {
 			continue
 		}
-		folder = path.Dir(file.Path)
-		for _, name := range []string{folder + "/" + render.ReconcilerFile, folder + "/" + render.NamespaceFile, path.Dir(folder) + "/" + render.ReadmeFile} {
+		directory = path.Dir(file.Path)
+		for _, name := range []string{directory + "/" + render.ReconcilerFile, directory + "/" + render.NamespaceFile, path.Dir(directory) + "/" + render.ReadmeFile} {
 			if !has.File(name) {
 				flaws = append(flaws, fmt.Errorf("%s is missing beside %s", name, file.Path))
 			}

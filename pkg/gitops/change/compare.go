@@ -109,7 +109,7 @@ func (c *Change) Idle() bool {
 	return len(c.Files) == 0 || promotes && len(c.Files) == 1
 }
 
-// targetsWith returns the indexes of the targets with an action, by folder.
+// targetsWith returns the indexes of the targets with an action, by directory.
 func (c *Change) targetsWith(action Action) map[string]int {
 	indexes := map[string]int{}
 	for i, t := range c.Targets {
@@ -160,12 +160,12 @@ func CompareTargets(old fs.FS, tree *render.Tree) (*Change, error) {
 	return change, nil
 }
 
-// addTargets sums the files up by target. before are the folders of the targets that are published.
+// addTargets sums the files up by target. before are the directories of the targets that are published.
 func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 	files := map[string][]FileChange{}
 	for _, f := range c.Files {
-		if folder := targetFolder(f.Path); before[folder] {
-			files[folder] = append(files[folder], f)
+		if directory := targetDirectory(f.Path); before[directory] {
+			files[directory] = append(files[directory], f)
 		}
 	}
 	clusterTypes, after := map[string]bool{}, map[string]bool{} // clusterTypes: true if it exists after the change
@@ -175,28 +175,28 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 		if strings.HasSuffix(file.Path, "/"+render.ReadmeFile) {
 			clusterTypes[clusterType] = true
 		}
-		if folder := targetFolder(file.Path); file.Assignment != nil && folder != last {
-			after[folder], last = true, folder
+		if directory := targetDirectory(file.Path); file.Assignment != nil && directory != last {
+			after[directory], last = true, directory
 		}
 	}
-	for folder := range before {
-		clusterTypes[path.Dir(folder)] = clusterTypes[path.Dir(folder)] || tree.Partial
+	for directory := range before {
+		clusterTypes[path.Dir(directory)] = clusterTypes[path.Dir(directory)] || tree.Partial
 		switch {
-		case after[folder]:
+		case after[directory]:
 		case tree.Partial:
-			c.Targets = append(c.Targets, targetChange(folder, Unchanged, nil))
+			c.Targets = append(c.Targets, targetChange(directory, Unchanged, nil))
 		default:
-			c.Targets = append(c.Targets, targetChange(folder, Removed, nil))
+			c.Targets = append(c.Targets, targetChange(directory, Removed, nil))
 		}
 	}
-	for folder := range after {
-		switch changed := files[folder]; {
-		case !before[folder]:
-			c.Targets = append(c.Targets, targetChange(folder, Added, nil))
+	for directory := range after {
+		switch changed := files[directory]; {
+		case !before[directory]:
+			c.Targets = append(c.Targets, targetChange(directory, Added, nil))
 		case len(changed) > 0:
-			c.Targets = append(c.Targets, targetChange(folder, Changed, changed))
+			c.Targets = append(c.Targets, targetChange(directory, Changed, changed))
 		default:
-			c.Targets = append(c.Targets, targetChange(folder, Unchanged, nil))
+			c.Targets = append(c.Targets, targetChange(directory, Unchanged, nil))
 		}
 	}
 	for _, left := range clusterTypes {
@@ -211,10 +211,10 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 	})
 }
 
-func targetChange(folder string, action Action, files []FileChange) TargetChange {
-	t := TargetChange{ClusterType: path.Dir(folder), Target: path.Base(folder), Action: action}
+func targetChange(directory string, action Action, files []FileChange) TargetChange {
+	t := TargetChange{ClusterType: path.Dir(directory), Target: path.Base(directory), Action: action}
 	for _, f := range files {
-		t.Files = append(t.Files, strings.TrimPrefix(f.Path, folder+"/"))
+		t.Files = append(t.Files, strings.TrimPrefix(f.Path, directory+"/"))
 	}
 	return t
 }

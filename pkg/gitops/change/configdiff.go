@@ -157,7 +157,7 @@ func (c *Change) FileGroups() (groups []FileGroup) {
 	gone := c.targetsWith(Removed)
 	var buffer []byte
 	for i, f := range c.Files {
-		if _, removed := gone[targetFolder(f.Path)]; removed || isGenerated(f.Path) {
+		if _, removed := gone[targetDirectory(f.Path)]; removed || isGenerated(f.Path) {
 			continue
 		}
 		if f.Action == Changed {

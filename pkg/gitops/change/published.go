@@ -14,21 +14,21 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// Layout is the content of a GitOps repository or output folder that kalypso manages. It is determined by names alone, so
-// it includes the output of the operator and excludes files that people added.
+// Layout is the content of a GitOps repository or output directory that kalypso manages. It is determined by names
+// alone, so it includes the output of the operator and excludes files that people added.
 type Layout struct {
 	fs.FS
-	// ClusterTypes are the top-level folders whose README.md is exactly that of kalypso.
+	// ClusterTypes are the top-level directories whose README.md is exactly that of kalypso.
 	ClusterTypes []string
-	// Targets are the folders of deployment targets in ClusterTypes, by path.
+	// Targets are the directories of deployment targets in ClusterTypes, by path.
 	Targets map[string]bool
-	// Files are all files in the folders of targets.
+	// Files are all files in the directories of targets.
 	Files []string
 }
 
 func (p *Layout) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
 
-// ReadLayout reads the layout of a tree. It ignores folders that begin with a dot.
+// ReadLayout reads the layout of a tree. It ignores directories that begin with a dot.
 func ReadLayout(old fs.FS) (*Layout, error) {
 	p := &Layout{FS: old, Targets: map[string]bool{}}
 	if old == nil {
@@ -94,7 +94,7 @@ func (p *Layout) IsReadme(name string) (bool, error) {
 	return string(content) == render.Readme, err
 }
 
-// IsTarget reports whether a folder with these entries is the folder of a deployment target.
+// IsTarget reports whether a directory with these entries is the directory of a deployment target.
 func IsTarget(entries []fs.DirEntry) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
@@ -102,16 +102,16 @@ func IsTarget(entries []fs.DirEntry) bool {
 	return has(render.ReconcilerFile) && has(render.NamespaceFile)
 }
 
-func (p *Layout) target(folder string) error {
-	entries, err := fs.ReadDir(p.FS, folder)
+func (p *Layout) target(directory string) error {
+	entries, err := fs.ReadDir(p.FS, directory)
 	if err != nil {
 		return err
 	}
 	if !IsTarget(entries) {
 		return nil
 	}
-	p.Targets[folder] = true
-	return fs.WalkDir(p.FS, folder, func(name string, entry fs.DirEntry, err error) error {
+	p.Targets[directory] = true
+	return fs.WalkDir(p.FS, directory, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			p.Files = append(p.Files, name)
 		}
@@ -125,16 +125,16 @@ func (p *Layout) target(folder string) error {
 func (p *Layout) unwanted(tree *render.Tree) (gone, stale []string) {
 	wanted := WantedFiles{tree}
 	for _, name := range p.ClusterTypes {
-		if !wanted.folder(name) && !tree.Partial {
+		if !wanted.directory(name) && !tree.Partial {
 			gone = append(gone, path.Join(name, render.ReadmeFile))
 		}
 	}
 	for _, name := range p.Files {
-		folder := targetFolder(name)
+		directory := targetDirectory(name)
 		switch {
 		case wanted.File(name):
-		case !wanted.folder(folder) && tree.Partial:
-		case !wanted.folder(folder) || wanted.noConfigLike(name):
+		case !wanted.directory(directory) && tree.Partial:
+		case !wanted.directory(directory) || wanted.noConfigLike(name):
 			gone = append(gone, name)
 		default:
 			stale = append(stale, name)
@@ -158,18 +158,20 @@ func (w WantedFiles) from(name string) string {
 // File reports whether the tree has a file of that path.
 func (w WantedFiles) File(name string) bool { return w.from(name) == name }
 
-func (w WantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
+func (w WantedFiles) directory(name string) bool {
+	return strings.HasPrefix(w.from(name+"/"), name+"/")
+}
 
 // noConfigLike reports whether a file is the configuration of a target that has none any more. Besides a configuration of
 // the other type it is stale.
 func (w WantedFiles) noConfigLike(name string) bool {
-	folder := path.Dir(name)
-	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
+	directory := path.Dir(name)
+	yaml, sh := path.Join(directory, render.ConfigFileYAML), path.Join(directory, render.ConfigFileSh)
 	return (name == yaml || name == sh) && !w.File(yaml) && !w.File(sh)
 }
 
-// targetFolder returns the folder of the target of a file at any depth.
-func targetFolder(name string) string {
+// targetDirectory returns the directory of the target of a file at any depth.
+func targetDirectory(name string) string {
 	clusterType, rest, _ := strings.Cut(name, "/")
 	target, _, found := strings.Cut(rest, "/")
 	if !found {

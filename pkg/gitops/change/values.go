@@ -45,7 +45,7 @@ func (c *Change) Values(most int, normalize NormalizeNames) (all []ValueChanges,
 	differ := newValueDiffer(normalize)
 	found := map[ValueChange]*ValueChanges{}
 	for _, f := range c.Files {
-		target, changed := targets[targetFolder(f.Path)]
+		target, changed := targets[targetDirectory(f.Path)]
 		if !changed {
 			continue
 		}
@@ -109,7 +109,7 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	d.now = f.New.Append(d.now[:0])
 	changes := d.diff(f.Path, f.Old, d.now)
 	if len(changes) == 0 {
-		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/"), Action: f.Action, WholeFile: true, sum: "file"}}
+		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetDirectory(f.Path)+"/"), Action: f.Action, WholeFile: true, sum: "file"}}
 	}
 	if d.normalize == nil {
 		return changes

@@ -31,19 +31,19 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	ctx, cancel := context.WithTimeout(ctx, helperPatience)
 	defer cancel()
 	// The configuration of a repository can name programs to run, so only the user's and the system's are used.
-	folder, err := os.MkdirTemp("", "kalypso-credential-")
+	directory, err := os.MkdirTemp("", "kalypso-credential-")
 	if err != nil {
 		return "", "", nil
 	}
-	defer func() { _ = os.Remove(folder) }() // an empty temporary folder: a failure is harmless
+	defer func() { _ = os.Remove(directory) }() // an empty temporary directory: a failure is harmless
 	cmd := exec.CommandContext(ctx, git, "-c", "safe.bareRepository=explicit",
 		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
-	cmd.Dir = folder
+	cmd.Dir = directory
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		// These make git read the configuration of a repository; the user's GIT_CONFIG_… variables do not.
 		return ownSecret(name) || slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
-	}), "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder),
+	}), "GIT_CEILING_DIRECTORIES="+filepath.Dir(directory),
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 	cmd.Stdin = strings.NewReader(question)
 	cmd.WaitDelay = time.Second // a helper that hangs is a child of git, and keeps its output open

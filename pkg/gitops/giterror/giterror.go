@@ -45,13 +45,13 @@ const (
 	// RuleLocalState is the notice that what was read of a clone is not what its remote has, and the error that it cannot
 	// be published.
 	RuleLocalState = "local-state"
-	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
+	// RuleUncheckedCommit is the notice that a plain directory stands for an exact commit.
 	RuleUncheckedCommit = "unchecked-commit"
 	// RuleOtherBranch is the notice that a work tree does not hold the branch that is asked for.
 	RuleOtherBranch = "other-branch"
-	// RuleWholeFolder is the notice that a plain folder was read as a branch that it has no
-	// sub-folder for, although it has some for others.
-	RuleWholeFolder = "whole-folder"
+	// RuleWholeDirectory is the notice that a plain directory was read as a branch that it has no
+	// subdirectory for, although it has some for others.
+	RuleWholeDirectory = "whole-folder"
 )
 
 // IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,

@@ -45,8 +45,8 @@ type NewBranch struct {
 	Files func(tips map[string]string) (map[string]string, error)
 }
 
-// CreateRepository creates a repository in a folder that does not exist yet and returns the commits of its branches. The
-// same branches, author and time have the same commits. After an error, a partial repository remains.
+// CreateRepository creates a repository in a directory that does not exist yet and returns the commits of its branches.
+// The same branches, author and time have the same commits. After an error, a partial repository remains.
 func CreateRepository(dir string, r NewRepository) (tips map[string]string, err error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 
 // PackLimits are the limits of the inflated content of a pack.
 type PackLimits struct {
-	// Object is the maximum size of one object in bytes, Tree that of the list of one folder. Only the size of larger
+	// Object is the maximum size of one object in bytes, Tree that of the list of one directory. Only the size of larger
 	// objects is kept.
 	Object, Tree int64
 	// Total is the maximum size of all inflated data, including deltas and their results, and of objectCost.

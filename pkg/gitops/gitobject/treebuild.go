@@ -37,11 +37,11 @@ type BuiltTree struct {
 	Objects []NewObject
 }
 
-// BuildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root itself, and a zero
-// root is an empty tree. Only the trees in the paths of edits are read and written; other entries keep their id and mode.
-// A file never replaces a folder or link, nor a folder a file.
-func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (BuiltTree, error) {
-	edits, err := rootedEdits(folder, edits)
+// BuildTree applies edits, whose paths are relative to a directory, to the tree at root; "." is the root itself, and a
+// zero root is an empty tree. Only the trees in the paths of edits are read and written; other entries keep their id
+// and mode. A file never replaces a directory or link, nor a directory a file.
+func BuildTree(from TreeSource, root plumbing.Hash, directory string, edits []TreeEdit) (BuiltTree, error) {
+	edits, err := rootedEdits(directory, edits)
 	if err != nil {
 		return BuiltTree{}, err
 	}
@@ -56,16 +56,16 @@ func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeE
 	return w.built(id), nil
 }
 
-func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
-	if !fs.ValidPath(folder) {
-		return nil, fmt.Errorf("the directory %q is not a relative path", folder)
+func rootedEdits(directory string, edits []TreeEdit) ([]TreeEdit, error) {
+	if !fs.ValidPath(directory) {
+		return nil, fmt.Errorf("the directory %q is not a relative path", directory)
 	}
 	rooted := make([]TreeEdit, len(edits))
 	for i, edit := range edits {
 		if !fs.ValidPath(edit.Path) || edit.Path == "." {
 			return nil, fmt.Errorf("the path %q is not one of a file", edit.Path)
 		}
-		rooted[i] = TreeEdit{path.Join(folder, edit.Path), edit.Blob, edit.KeepMode}
+		rooted[i] = TreeEdit{path.Join(directory, edit.Path), edit.Blob, edit.KeepMode}
 		if err := checkNewPath(rooted[i].Path); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func checkNewPath(path string) error {
 	return nil
 }
 
-// comparePaths orders paths so that the content of a folder follows the folder: a, a/b, a.b.
+// comparePaths orders paths so that the content of a directory follows the directory: a, a/b, a.b.
 func comparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		switch {
@@ -109,7 +109,8 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// edit applies edits to a tree. The first skip bytes of their paths are its folder. The id is zero if no entry is left.
+// edit applies edits to a tree. The first skip bytes of their paths are its directory. The id is zero if no entry is
+// left.
 func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbing.Hash, error) {
 	if len(edits) == 0 {
 		return old, nil
@@ -192,7 +193,7 @@ const (
 
 func (e TreeEntry) present() bool { return !e.ID.IsZero() }
 
-// isTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
+// isTree reports whether the entry is a directory. Old tools wrote a zero before its mode.
 func (e TreeEntry) isTree() bool { return strings.TrimPrefix(e.Mode, "0") == treeMode }
 
 func (e TreeEntry) regular() bool {
@@ -254,7 +255,7 @@ func (w *treeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
 		size += len(e.Mode) + len(e.Name) + 2 + idSize
 	}
 	if size > MaxTreeBytes {
-		return plumbing.ZeroHash, TooManyInFolder(int64(size))
+		return plumbing.ZeroHash, TooManyInDirectory(int64(size))
 	}
 	data := make([]byte, 0, size)
 	for _, e := range entries {
@@ -270,7 +271,7 @@ func (w *treeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
 	return object.ID, nil
 }
 
-// compareInTree is the order of git: that of the bytes, with a slash at the end of the name of a folder.
+// compareInTree is the order of git: that of the bytes, with a slash at the end of the name of a directory.
 func compareInTree(a, b TreeEntry) int {
 	n := min(len(a.Name), len(b.Name))
 	return cmp.Or(cmp.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(a.byteAt(n), b.byteAt(n)))

@@ -36,7 +36,7 @@ type changedEntry struct {
 	old, new TreeEntry
 }
 
-// TreeDiff compares two trees. It reads only folders that differ.
+// TreeDiff compares two trees. It reads only directories that differ.
 type TreeDiff struct {
 	trees      TreeSource
 	files      []changedEntry
@@ -60,7 +60,7 @@ func (d *TreeDiff) Paths() map[string]bool {
 	return paths
 }
 
-func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int) error {
+func (d *TreeDiff) compare(before, after plumbing.Hash, directory string, depth int) error {
 	if before == after {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
 		entries, err := entriesOf(d.trees, id)
 		if err != nil {
-			return fmt.Errorf("read the tree of %q: %w", folder, err)
+			return fmt.Errorf("read the tree of %q: %w", directory, err)
 		}
 		lists[side], d.seen = entries, d.seen+len(entries)
 	}
@@ -83,19 +83,19 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 		if !found {
 			break
 		}
-		if err := d.entry(sides[mergeOurs], sides[mergeTheirs], folder, depth); err != nil {
+		if err := d.entry(sides[mergeOurs], sides[mergeTheirs], directory, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entry compares the entries of one name in two folders, even if only one of them is a folder.
-func (d *TreeDiff) entry(before, after TreeEntry, folder string, depth int) error {
+// entry compares the entries of one name in two directories, even if only one of them is a directory.
+func (d *TreeDiff) entry(before, after TreeEntry, directory string, depth int) error {
 	if before.ID == after.ID && before.Mode == after.Mode {
 		return nil
 	}
-	name := path.Join(folder, cmp.Or(before.Name, after.Name))
+	name := path.Join(directory, cmp.Or(before.Name, after.Name))
 	changed := changedEntry{path: name}
 	var trees [2]plumbing.Hash
 	for i, side := range []struct{ from, to *TreeEntry }{{&before, &changed.old}, {&after, &changed.new}} {

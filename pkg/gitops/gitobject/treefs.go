@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// ObjectID is what fs.FileInfo.Sys returns for a file or folder of a commit: the id of the git
+// ObjectID is what fs.FileInfo.Sys returns for a file or directory of a commit: the id of the git
 // object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
 type ObjectID string
 
@@ -81,14 +81,14 @@ func NewTreeFS(ctx context.Context, objects Store, commit CommitObject) *TreeFS 
 	return &TreeFS{ctx: ctx, objects: objects, root: commit.Tree, when: commit.When, Parsed: &TreeCache{}}
 }
 
-// smallFolder is the maximum number of entries of a folder in memory that is not cached but parsed each time. Most folders
-// of a large fleet are those of targets, with a few files: caching them would take three times the memory of a comparison
-// and save hardly any time.
-const smallFolder = 8
+// smallDirectory is the maximum number of entries of a directory in memory that is not cached but parsed each time.
+// Most directories of a large fleet are those of targets, with a few files: caching them would take three times the
+// memory of a comparison and save hardly any time.
+const smallDirectory = 8
 
-// TreeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
+// TreeCache keeps the entries of trees by id: unchanged directories are the same tree in every branch.
 type TreeCache struct {
-	// Small caches small folders, too, so that trees on disk are read once.
+	// Small caches small directories, too, so that trees on disk are read once.
 	Small bool
 	mu    sync.Mutex
 	trees map[plumbing.Hash][]TreeEntry
@@ -105,7 +105,7 @@ func (c *TreeCache) entries(source Store, id plumbing.Hash) ([]TreeEntry, error)
 	if err != nil {
 		return nil, err
 	}
-	if entries, err = parseTree(data); err != nil || len(entries) <= smallFolder && !c.Small {
+	if entries, err = parseTree(data); err != nil || len(entries) <= smallDirectory && !c.Small {
 		return entries, err
 	}
 	c.mu.Lock()

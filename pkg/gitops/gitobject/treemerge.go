@@ -27,7 +27,7 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (id plumbing.
 type treeMerge struct {
 	*treeWriter
 	conflict bool
-	// gone is true if both sides removed the same file, or may have in a folder; oneSided if one of them made another
+	// gone is true if both sides removed the same file, or may have in a directory; oneSided if one of them made another
 	// change. If that is a new file, git may detect a rename of the removed one: a conflict.
 	gone, oneSided bool
 	seen           int
@@ -119,7 +119,7 @@ func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 }
 
 // list returns the entries of a tree. It counts them, because a few small trees that contain each other many times can
-// have any number of folders.
+// have any number of directories.
 func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
 	entries, err := entriesOf(m.from, id)
 	if err != nil {

@@ -75,7 +75,7 @@ func compilePattern(repo string) (*regexp.Regexp, error) {
 // replace returns what is read instead of the repository with the normal form name; ok is false if
 // no rule matches. The first rule that matches wins, and a `*` stands for one or more characters,
 // slashes included, as few as possible. It never stands for "..", lest a name in a YAML object
-// lead out of the folder that the command line names.
+// lead out of the directory that the command line names.
 func replace(rules []replacement, name string) (target string, ok bool) {
 	for _, rule := range rules {
 		groups := rule.pattern.FindStringSubmatch(name)

@@ -15,11 +15,11 @@ import (
 // lies beside it, often empty, and go-git takes it for a branch. No name of a branch ends like that.
 type withoutLocks struct{ billy.Filesystem }
 
-// mostListings is how often a folder is listed while locks come and go in it.
+// mostListings is how often a directory is listed while locks come and go in it.
 const mostListings = 100
 
 // ReadDir implements billy.Dir. A lock that is gone before it is looked at makes go-billy say that there is no such
-// folder, which go-git takes for one without branches.
+// directory, which go-git takes for one without branches.
 func (f withoutLocks) ReadDir(path string) ([]os.FileInfo, error) {
 	for range mostListings {
 		entries, err := f.Filesystem.ReadDir(path)

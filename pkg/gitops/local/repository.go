@@ -31,7 +31,7 @@ type Repository struct {
 	name string
 	// dir is the repository itself: what HEAD is in.
 	dir string
-	// WorkTree is the folder that holds .git; empty for a bare repository.
+	// WorkTree is the directory that holds .git; empty for a bare repository.
 	WorkTree string
 	// Parsed holds trees that were read.
 	Parsed gitobject.TreeCache
@@ -52,7 +52,7 @@ func (r *Repository) ID() string { return r.dir }
 // String is what messages call it.
 func (r *Repository) String() string { return r.name }
 
-// Open opens what is at a path, under the name that messages call it: a repository, or a plain folder that stands for
+// Open opens what is at a path, under the name that messages call it: a repository, or a plain directory that stands for
 // one. The other one is nil. limit is the maximum size of an object in bytes.
 func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 	info, err := os.Stat(file)
@@ -82,8 +82,8 @@ func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 	return nil, root, nil
 }
 
-// findRepo returns the repository that a folder is (a bare one) or has (a clone); dir is empty if it
-// is a plain folder. In a work tree of `git worktree add` and in a submodule, .git is a file that says where it is.
+// findRepo returns the repository that a directory is (a bare one) or has (a clone); dir is empty if it
+// is a plain directory. In a work tree of `git worktree add` and in a submodule, .git is a file that says where it is.
 func findRepo(file string) (dir, workTree string, err error) {
 	dir = filepath.Join(file, gitobject.GitDir)
 	_, err = os.Lstat(dir)
@@ -229,7 +229,7 @@ func (r *Repository) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte,
 		return nil, &gitobject.TooLargeError{Size: object.Size(), Limit: r.limit}
 	}
 	if kind == plumbing.TreeObject && object.Size() > gitobject.MaxTreeBytes {
-		return nil, gitobject.TooManyInFolder(object.Size())
+		return nil, gitobject.TooManyInDirectory(object.Size())
 	}
 	reader, err := object.Reader()
 	if err != nil {

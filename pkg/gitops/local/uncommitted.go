@@ -20,13 +20,13 @@ import (
 
 // workTree has the files of a work tree without those that git ignores.
 type workTree struct {
-	*gitobject.FolderFS
+	*gitobject.DirectoryFS
 	ignored map[string]bool
 }
 
 // ReadDir implements fs.ReadDirFS.
 func (w workTree) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := w.FolderFS.ReadDir(name)
+	entries, err := w.DirectoryFS.ReadDir(name)
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return w.ignored[path.Join(name, e.Name())] }), err
 }
 
@@ -34,10 +34,10 @@ func (w workTree) ReadDir(name string) ([]fs.DirEntry, error) {
 var ErrSparse = errors.New("it is a sparse checkout; get all files with `git sparse-checkout disable`")
 
 // Uncommitted returns the files of the work tree, which root is, and the names of those below a path that reading would
-// need and that differ from the commit, sorted; nil is no commit. New files count unless git ignores them. Only files that would be read
-// are looked at, so that a large clone costs nothing.
+// need and that differ from the commit, sorted; nil is no commit. New files count unless git ignores them. Only files
+// that would be read are looked at, so that a large clone costs nothing.
 func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.FS, []string, error) {
-	work := workTree{&gitobject.FolderFS{Root: root}, map[string]bool{}}
+	work := workTree{&gitobject.DirectoryFS{Root: root}, map[string]bool{}}
 	var committed []string
 	if commit != nil {
 		var err error

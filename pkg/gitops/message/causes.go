@@ -52,12 +52,12 @@ func (b *body) causes(budget int) string {
 }
 
 // knownMoves returns the source moves without those of registrations that were held back while their published commit
-// was unknown: their origins have no commit, like plain folders.
+// was unknown: their origins have no commit, like plain directories.
 func (b *body) knownMoves() map[sourceMove][]string {
 	moves := sourceMoves(b.Before.Origins, b.Now.Origins)
 	maps.DeleteFunc(moves, func(m sourceMove, _ []string) bool {
-		was := m.from == localFolder && len(b.Before.Held) > 0
-		is := m.to == localFolder && len(b.Held) > 0
+		was := m.from == localDirectory && len(b.Before.Held) > 0
+		is := m.to == localDirectory && len(b.Held) > 0
 		return m.role == model.Tenant && (was || is)
 	})
 	return moves
@@ -146,7 +146,7 @@ func (r Report) repoLink(repo string) string {
 }
 
 func (r Report) commitLink(repo, commit string) string {
-	if commit == "" || commit == localFolder {
+	if commit == "" || commit == localDirectory {
 		return "a local directory"
 	}
 	text := nameCell(giturl.ShortCommit(commit))

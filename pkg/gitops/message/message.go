@@ -36,7 +36,7 @@ type Report struct {
 // HeldRegistration is a workload registration that --keep-last-good holds back.
 type HeldRegistration struct {
 	Name string `json:"name"`
-	// Commit is the commit that was compiled instead; empty if its published folders are unchanged.
+	// Commit is the commit that was compiled instead; empty if its published directories are unchanged.
 	Commit string `json:"commit,omitempty"`
 	// Why is the first error, in one line.
 	Why string `json:"why"`

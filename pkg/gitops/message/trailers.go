@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// The trailers of commits of kalypso. Values are escaped like a URL, so that no name of a branch or folder can end the
+// The trailers of commits of kalypso. Values are escaped like a URL, so that no name of a branch or directory can end the
 // line, mention somebody, refer to an issue or skip a workflow.
 const (
 	versionTrailer     = "Kalypso-Version"
@@ -37,7 +37,7 @@ type originTrailer struct {
 }
 
 // trailers writes a provenance as git's trailers, a line each. An origin is
-// "<repository>@<branch>:<path> <commit>", without the commit if it was a plain folder.
+// "<repository>@<branch>:<path> <commit>", without the commit if it was a plain directory.
 func (p Provenance) trailers() string {
 	var b strings.Builder
 	trailer(&b, versionTrailer, escapeText(p.Version))
@@ -230,8 +230,8 @@ type sourceMove struct {
 }
 
 const (
-	notRead     = ""
-	localFolder = " "
+	notRead        = ""
+	localDirectory = " "
 )
 
 // sourceMoves compares origins. It returns the paths of each move.
@@ -242,7 +242,7 @@ func sourceMoves(before, now []source.Origin) map[sourceMove][]string {
 	}
 	was := map[place]string{}
 	for _, o := range before {
-		was[place{o.Role, o.Repo, o.Branch, o.Path}] = cmp.Or(o.Commit, localFolder)
+		was[place{o.Role, o.Repo, o.Branch, o.Path}] = cmp.Or(o.Commit, localDirectory)
 	}
 	moves := map[sourceMove][]string{}
 	add := func(p place, from, to string) {
@@ -253,7 +253,7 @@ func sourceMoves(before, now []source.Origin) map[sourceMove][]string {
 	}
 	for _, o := range now {
 		p := place{o.Role, o.Repo, o.Branch, o.Path}
-		add(p, was[p], cmp.Or(o.Commit, localFolder))
+		add(p, was[p], cmp.Or(o.Commit, localDirectory))
 		delete(was, p)
 	}
 	for p, from := range was {

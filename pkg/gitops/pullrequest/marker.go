@@ -18,7 +18,7 @@ import (
 // that ends it; text of people around that is never changed.
 type marker struct {
 	environment string
-	// path is the folder in the GitOps repository, "." for its root.
+	// path is the directory in the GitOps repository, "." for its root.
 	path string
 	// tree is the object id of the published tree.
 	tree string

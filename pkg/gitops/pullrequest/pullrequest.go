@@ -1,5 +1,5 @@
-// Package pullrequest opens, updates and closes pull requests and issues of a GitOps repository; package github implements
-// its interfaces.
+// Package pullrequest opens, updates and closes pull requests and issues of a GitOps repository; package github
+// implements its interfaces.
 package pullrequest
 
 import "context"
@@ -99,8 +99,8 @@ type Options struct {
 type Submission struct {
 	// Environment is in the hidden marker, which identifies pull requests of kalypso.
 	Environment string
-	// Path is the folder of the output in the GitOps repository; empty or "." for the root. Two folders of one branch have
-	// a pull request each.
+	// Path is the directory of the output in the GitOps repository; empty or "." for the root. Two directories of one
+	// branch have a pull request each.
 	Path       string
 	Head, Base string
 	// HeadCommit is the tip of Head, and Tree the id of its tree. A pull request that a person closed is not opened again
@@ -109,7 +109,8 @@ type Submission struct {
 	Title            string
 	// Body is Markdown without the marker, at most MaxBody characters.
 	Body string
-	// Promoted is true if the promoted commit changes. The pull request has the label "promoted" if and only if it is true.
+	// Promoted is true if the promoted commit changes. The pull request has the label "promoted" if and only if it is
+	// true.
 	Promoted bool
 	// Idle is true if nothing changes on clusters except the promoted commit.
 	Idle bool

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// RuleKeptFolder is the rule for a target that would replace one that may belong to a registration that is left
+	// RuleKeptDirectory is the rule for a target that would replace one that may belong to a registration that is left
 	// out.
-	RuleKeptFolder = "kept-folder"
+	RuleKeptDirectory = "kept-folder"
 	// RuleChangedOwner is the rule for a published target that would change its registration.
 	RuleChangedOwner = "changed-owner"
 )
@@ -66,16 +66,16 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Set, fleet *model.F
 		case known && (owner == source.PlaceOf(c.target.Registration) || !sameName):
 		case !sameName && hadWorkload && workload == source.PlaceOf(c.target.Registration):
 		case !sameName:
-			diags.Error(RuleKeptFolder, c.target.Name.At,
-				fmt.Sprintf("workload %q may belong to a registration that is quarantined, as %s is published", c.target.Workload, c.folder),
+			diags.Error(RuleKeptDirectory, c.target.Name.At,
+				fmt.Sprintf("workload %q may belong to a registration that is quarantined, as %s is published", c.target.Workload, c.directory),
 				diag.Hint("rename the workload, or wait until the other registration is fixed or removed"))
 		case leavesOut:
-			diags.Error(RuleKeptFolder, c.target.Name.At,
-				fmt.Sprintf("deployment target %q would replace %s, which may belong to a registration that is quarantined", c.target.Name.Value, c.folder),
+			diags.Error(RuleKeptDirectory, c.target.Name.At,
+				fmt.Sprintf("deployment target %q would replace %s, which may belong to a registration that is quarantined", c.target.Name.Value, c.directory),
 				diag.Hint("rename the target, or wait until the other registration is fixed or removed"))
 		default:
 			diags.Error(RuleChangedOwner, c.target.Name.At,
-				fmt.Sprintf("deployment target %q would replace %s, %s", c.target.Name.Value, c.folder, owners.describe(owner, known)),
+				fmt.Sprintf("deployment target %q would replace %s, %s", c.target.Name.Value, c.directory, owners.describe(owner, known)),
 				diag.Hint("publish once without it, so that the clusters remove the old target, then check its namespace for leftovers; render --keep-last-good publishes without it automatically"))
 		}
 	}
@@ -83,7 +83,7 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Set, fleet *model.F
 }
 
 // ownersCanChange reports whether a target name can have become free since an output was made. If at most one source
-// changed, no target can have changed its owner, unless the output kept folders of unknown owners.
+// changed, no target can have changed its owner, unless the output kept directories of unknown owners.
 func ownersCanChange(l *source.Loader, fleet *model.Fleet, made *message.Provenance) bool {
 	now, _ := l.Origins(fleet)
 	commits := map[source.Origin]string{}
@@ -106,8 +106,8 @@ type claim struct {
 	target *model.DeploymentTarget
 	// published is the full name of the published target.
 	published string
-	// folder is one of the folders in which it is published.
-	folder string
+	// directory is one of the directories in which it is published.
+	directory string
 }
 
 // claims returns one claim for each target that stays and whose registration differs from its last published commit.
@@ -153,5 +153,5 @@ func (l lastCommits) differs(r *model.WorkloadRegistration, now map[source.Place
 	}
 	at := source.PlaceOf(r)
 	last, published := l.of[at]
-	return now[at] != "" && (!published || last != now[at]) // a plain folder has no commit
+	return now[at] != "" && (!published || last != now[at]) // a plain directory has no commit
 }

@@ -1,5 +1,5 @@
-// Package quarantine decides which broken registrations of tenants are compiled at an older commit, and which stay as they
-// are published, so that everything else can be published.
+// Package quarantine decides which broken registrations of tenants are compiled at an older commit, and which stay as
+// they are published, so that everything else can be published.
 package quarantine
 
 import (
@@ -21,7 +21,7 @@ const RuleHeldBack = "held-back"
 
 // Set has the workload registrations of an environment that are broken. Each is compiled at its last published
 // commit instead of the tip of its branch. If that commit is unknown or broken too, the registration is left out, and
-// its published folders must stay as they are.
+// its published directories must stay as they are.
 //
 // The commit is read from the repository and branch that the registration names, with the limits of a tenant; the
 // GitOps branch, to which only the platform team writes, says only which commit. The commit need not be on the branch
@@ -48,7 +48,7 @@ type quarantined struct {
 
 // lastCommits has the last published commits of registrations.
 type lastCommits struct {
-	// of is empty for a plain folder, and for a registration that was left out while its commit was unknown.
+	// of is empty for a plain directory, and for a registration that was left out while its commit was unknown.
 	of map[source.Place]string
 	// complete says that all published registrations are in it.
 	complete bool
@@ -205,8 +205,8 @@ func (q *Set) Diagnostics() diag.List {
 	return diags
 }
 
-// Origins returns the origins of the registrations that may own a kept folder and are not compiled in the fleet: those
-// that are left out, with an empty commit if it is unknown, and those that were removed. It is empty if no folder is
+// Origins returns the origins of the registrations that may own a kept directory and are not compiled in the fleet: those
+// that are left out, with an empty commit if it is unknown, and those that were removed. It is empty if no directory is
 // kept.
 func (q *Set) Origins(fleet *model.Fleet) []source.Origin {
 	leftOut := q.leftOut()

@@ -62,7 +62,7 @@ func (s *snapshot) moved(repo Repository, u RefUpdate) {
 }
 
 // resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
-// is nil for a plain folder.
+// is nil for a plain directory.
 func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo Repository, branch gitobject.Branch, err error) {
 	repo, err = r.Repository(ctx, at, ref.Role)
 	if err == nil && repo != nil {
@@ -72,7 +72,7 @@ func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref)
 }
 
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
-// plain folder. The ref's Commit is not looked at. The error is an *Error.
+// plain directory. The ref's Commit is not looked at. The error is an *Error.
 func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	r.Prepare([]model.Ref{ref})
 	at, err := r.Locate(ref)
@@ -86,8 +86,8 @@ func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	return branch.Commit.String(), nil
 }
 
-// Pushed returns the newest commit of a ref's branch that its remote has, as a Git revision, and whether a local clone has
-// newer ones. Of anything but a clone that is the branch itself. The error is an *Error.
+// Pushed returns the newest commit of a ref's branch that its remote has, as a Git revision, and whether a local clone
+// has newer ones. Of anything but a clone that is the branch itself. The error is an *Error.
 func (r *Reader) Pushed(ctx context.Context, ref model.Ref) (revision string, ahead bool, err error) {
 	at, err := r.Locate(ref)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Reader) Pushed(ctx context.Context, ref model.Ref) (revision string, ah
 
 // CurrentBranch is a branch as it is now, whatever has been read of it before.
 type CurrentBranch struct {
-	// Repository has it; nil if that is a plain folder.
+	// Repository has it; nil if that is a plain directory.
 	Repository Repository
 	Name       string
 	Tip        plumbing.Hash
@@ -135,7 +135,7 @@ func (r *Reader) CurrentBranch(ctx context.Context, at giturl.Location, role mod
 
 func (r *Reader) currentLocal(ctx context.Context, at giturl.Location, name string) (CurrentBranch, error) {
 	found, err := r.openAt(ctx, at)
-	if err != nil || found.folder != nil {
+	if err != nil || found.directory != nil {
 		return CurrentBranch{}, err
 	}
 	branch, tips, err := found.repo.FindBranchNow(name)

@@ -31,8 +31,8 @@ func (r *Reader) Commit(ctx context.Context, ref model.Ref) (string, error) {
 	return ref.Commit, r.Clean(err)
 }
 
-// useRevision makes a ref with a Revision one with a commit. The revision may be a branch, which the ref then names, HEAD, a
-// tag, a remote-tracking branch of a clone, a full or short id, or an ancestor of one of them.
+// useRevision makes a ref with a Revision one with a commit. The revision may be a branch, which the ref then names,
+// HEAD, a tag, a remote-tracking branch of a clone, a full or short id, or an ancestor of one of them.
 func (r *Reader) useRevision(ctx context.Context, at giturl.Location, ref *model.Ref) error {
 	if ref.Revision == "" {
 		return nil
@@ -41,7 +41,7 @@ func (r *Reader) useRevision(ctx context.Context, at giturl.Location, ref *model
 	if err != nil {
 		return err
 	}
-	if repo == nil { // a folder has sub-folders for branches
+	if repo == nil { // a directory has subdirectorys for branches
 		ref.Branch, ref.Commit = ref.Revision, ""
 		return nil
 	}

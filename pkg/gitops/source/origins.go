@@ -15,7 +15,7 @@ import (
 
 // Dates are the committer dates of the source commits of a fleet.
 type Dates struct {
-	// Platform is the newest date of the platform's repositories; zero if all of them are plain folders.
+	// Platform is the newest date of the platform's repositories; zero if all of them are plain directories.
 	Platform time.Time
 	// Tenants are the dates of the application repositories.
 	Tenants []time.Time
@@ -76,7 +76,7 @@ type Origin struct {
 	Role model.Role
 	// Repo is in normal form.
 	Repo, Branch, Path string
-	// Commit has 40 hexadecimal digits; it is empty for a plain folder.
+	// Commit has 40 hexadecimal digits; it is empty for a plain directory.
 	Commit string
 }
 

@@ -53,7 +53,7 @@ func setDefault[T int | int64 | time.Duration](value *T, to T) {
 type TenantLimits struct {
 	// File is the maximum size of a file in bytes; a larger one is not loaded. The default is 1 MiB.
 	File int64
-	// Total is the maximum size of all loaded objects in bytes: files, lists of folders, commits. The default is 32
+	// Total is the maximum size of all loaded objects in bytes: files, lists of directories, commits. The default is 32
 	// MiB.
 	Total int64
 	// Time is the maximum duration of all requests together; waiting for other repositories does not count. The default

@@ -210,7 +210,7 @@ func (s *Session) noticeOther(ctx context.Context) {
 
 // Compile compiles an environment, unless the run was stopped. output is the output folder, if any: its contents count as
 // published.
-func (s *Session) Compile(ctx context.Context, environment *model.Environment, output *gitops.Folder) {
+func (s *Session) Compile(ctx context.Context, environment *model.Environment, output *gitops.Directory) {
 	if ctx.Err() != nil {
 		return
 	}

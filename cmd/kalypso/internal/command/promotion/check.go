@@ -306,7 +306,7 @@ func (c *deploymentCheck) addDeployment(output checkedOutput) error {
 		return err
 	}
 	c.deployments = append(c.deployments, promote.Deployment{
-		Repo: repo, Branch: output.repo.Branch.Value, Path: gitops.OutputFolder(output.repo),
+		Repo: repo, Branch: output.repo.Branch.Value, Path: gitops.OutputDirectory(output.repo),
 		Commit: output.commit, Environment: c.environment.Name.Value,
 	})
 	return nil

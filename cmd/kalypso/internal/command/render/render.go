@@ -133,7 +133,7 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 	}
 	if opts.outputDir != "" && !s.Failed() {
 		for _, result := range s.Results { // before anything is written anywhere
-			s.reportFolder(result, gitops.CheckFolder(opts.folder(s, result.Environment.Name.Value), result.Tree))
+			s.reportFolder(result, gitops.CheckDirectory(opts.folder(s, result.Environment.Name.Value), result.Tree))
 		}
 	}
 	if s.Failed() {
@@ -157,12 +157,12 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 }
 
 // compile compiles the environments, and returns the output folder of each if there are any.
-func (s *Publisher) compile(ctx context.Context, opts *Options) map[string]*gitops.Folder {
-	folders := map[string]*gitops.Folder{}
+func (s *Publisher) compile(ctx context.Context, opts *Options) map[string]*gitops.Directory {
+	folders := map[string]*gitops.Directory{}
 	for _, environment := range s.Environments {
 		name := environment.Name.Value
 		if opts.outputDir != "" {
-			folders[name] = gitops.OpenFolder(opts.folder(s, name))
+			folders[name] = gitops.OpenDirectory(opts.folder(s, name))
 		}
 		s.Compile(ctx, environment, folders[name])
 		if result := s.Result(environment); result != nil {
@@ -231,7 +231,7 @@ func (o *Options) warnRefused(result *session.Result, repo *model.GitOpsRepo, di
 }
 
 // write writes an environment to its folder.
-func (s *Publisher) write(ctx context.Context, result *session.Result, folder *gitops.Folder, name string) {
+func (s *Publisher) write(ctx context.Context, result *session.Result, folder *gitops.Directory, name string) {
 	s.Begin("writing " + result.Environment.Name.Value)
 	diff, err := folder.Write(ctx, result.Tree)
 	switch {

@@ -14,24 +14,24 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// GitDir is the folder of the repository in a work tree.
+// GitDir is the directory of the repository in a work tree.
 const GitDir = ".git"
 
-// FolderFS is a local folder as a file system with the behaviour of TreeFS: symbolic links are listed and never followed,
-// nested clones are submodules, and .git is hidden. No path leads out of the folder.
-type FolderFS struct {
+// DirectoryFS is a local directory as a file system with the behaviour of TreeFS: symbolic links are listed and never
+// followed, nested clones are submodules, and .git is hidden. No path leads out of the directory.
+type DirectoryFS struct {
 	Root *os.Root
-	// plain caches the plain folders, so that the path of a deep one is not checked again for every file in it.
+	// plain caches the plain directories, so that the path of a deep one is not checked again for every file in it.
 	plain sync.Map
 }
 
 var (
-	_ fs.ReadDirFS = (*FolderFS)(nil)
-	_ fs.StatFS    = (*FolderFS)(nil)
+	_ fs.ReadDirFS = (*DirectoryFS)(nil)
+	_ fs.StatFS    = (*DirectoryFS)(nil)
 )
 
 // lstat is os.Root.Lstat without symbolic links on the way, and with nested clones as submodules.
-func (f *FolderFS) lstat(op, name string) (fs.FileInfo, error) {
+func (f *DirectoryFS) lstat(op, name string) (fs.FileInfo, error) {
 	fail := func(err error) (fs.FileInfo, error) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: err}
 	}
@@ -67,8 +67,8 @@ func (f *FolderFS) lstat(op, name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// known splits a path after the folder that holds its last part, if that is known to be a plain one.
-func (f *FolderFS) known(name string) (dir, rest string) {
+// known splits a path after the directory that holds its last part, if that is known to be a plain one.
+func (f *DirectoryFS) known(name string) (dir, rest string) {
 	dir, rest = path.Split(name)
 	if _, ok := f.plain.Load(path.Clean(dir)); ok {
 		return path.Clean(dir), rest
@@ -77,7 +77,7 @@ func (f *FolderFS) known(name string) (dir, rest string) {
 }
 
 // asSubmodule returns the information of a submodule for a nested clone, as in git.
-func (f *FolderFS) asSubmodule(name string, info fs.FileInfo) (fs.FileInfo, error) {
+func (f *DirectoryFS) asSubmodule(name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if !info.IsDir() {
 		return info, nil
 	}
@@ -89,7 +89,7 @@ func (f *FolderFS) asSubmodule(name string, info fs.FileInfo) (fs.FileInfo, erro
 }
 
 // Open implements fs.FS.
-func (f *FolderFS) Open(name string) (fs.File, error) {
+func (f *DirectoryFS) Open(name string) (fs.File, error) {
 	info, err := f.lstat("open", name)
 	if err != nil {
 		return nil, err
@@ -117,10 +117,10 @@ func (f *FolderFS) Open(name string) (fs.File, error) {
 }
 
 // Stat implements fs.StatFS. It does not follow symbolic links.
-func (f *FolderFS) Stat(name string) (fs.FileInfo, error) { return f.lstat("stat", name) }
+func (f *DirectoryFS) Stat(name string) (fs.FileInfo, error) { return f.lstat("stat", name) }
 
 // ReadDir implements fs.ReadDirFS.
-func (f *FolderFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (f *DirectoryFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	info, err := f.lstat("readdir", name)
 	if err == nil && !info.IsDir() {
 		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
@@ -167,9 +167,9 @@ func (submodule) IsDir() bool       { return false }
 func (submodule) Size() int64       { return 0 }
 func (submodule) Sys() any          { return nil }
 
-// BranchFolder returns the folder of a branch in a plain folder that is used as a repository: the sub-folder of that
-// name, else the folder itself.
-func BranchFolder(root *os.Root, branch string) (*os.Root, error) {
+// BranchDirectory returns the directory of a branch in a plain directory that is used as a repository: the subdirectory
+// of that name, else the directory itself.
+func BranchDirectory(root *os.Root, branch string) (*os.Root, error) {
 	if branch == "" || branch == "." || !fs.ValidPath(branch) {
 		return root, nil
 	}
