@@ -202,7 +202,7 @@ func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
 // rulePathMoved is an output at the root of a GitOps repository whose GitOpsRepo now has a path.
 const rulePathMoved = "gitops-path"
 
-// remote.checkPath refuses to start an empty directory beside an output at the root.
+// checkPath refuses to start an empty directory beside an output at the root.
 func (d *Destination) checkPath(root fs.FS) error {
 	directory := giturl.CleanPath(d.Repo.Path.Value)
 	if directory == "." || root == nil {

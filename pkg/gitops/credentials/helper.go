@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// helperPatience is how long a credential helper may take.
-const helperPatience = 30 * time.Second
+// helperTimeout is the timeout of a credential helper.
+const helperTimeout = 30 * time.Second
 
-// GitCredential asks git's credential helpers, through `git credential fill`, as the user has
-// configured them for all repositories. It never asks a person: no prompt, no window. Where git is not installed, or no
-// helper answers, it knows nothing, which is no error.
+// GitCredential returns the credential of git's credential helpers, through `git credential fill` with the configuration
+// of the user, without prompts. It is empty, without an error, if git is not installed or no helper has one.
 func GitCredential(ctx context.Context, scheme, host, path, user string) (name, password string, err error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -28,7 +27,7 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	if err != nil {
 		return "", "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, helperPatience)
+	ctx, cancel := context.WithTimeout(ctx, helperTimeout)
 	defer cancel()
 	// The configuration of a repository can name programs to run, so only the user's and the system's are used.
 	directory, err := os.MkdirTemp("", "kalypso-credential-")
@@ -61,8 +60,7 @@ func ownSecret(name string) bool {
 		strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
 }
 
-// credentialQuestion writes git's credential format. A line break in a value would let it ask for
-// another host's secret.
+// credentialQuestion writes git's credential format. A line break in a value could request the secret of another host.
 func credentialQuestion(scheme, host, path, user string) (string, error) {
 	var b strings.Builder
 	for _, field := range []struct{ key, value string }{
@@ -94,8 +92,8 @@ func parseCredential(answer []byte) (name, password string, err error) {
 // netrcEntry is one machine of a netrc file.
 type netrcEntry struct{ machine, login, password string }
 
-// readNetrc reads $NETRC, or .netrc in $HOME (on Windows _netrc too). A file that is missing or
-// malformed holds nothing: it belongs to other programs.
+// readNetrc reads $NETRC, or .netrc in $HOME (on Windows _netrc too). A missing or malformed file, which belongs to other
+// programs, is empty.
 func readNetrc(env func(string) string) []netrcEntry {
 	files := []string{env("NETRC")}
 	if files[0] == "" {
@@ -116,8 +114,8 @@ func readNetrc(env func(string) string) []netrcEntry {
 	return nil
 }
 
-// parseNetrc reads the entries that name a machine. The "default" entry is left out on purpose:
-// it would go to any host that a YAML object names.
+// parseNetrc parses the entries of machines. The entry "default" is ignored, because it would be sent to any host in a
+// YAML object.
 func parseNetrc(text string) []netrcEntry {
 	var entries []netrcEntry
 	macro, key := false, ""

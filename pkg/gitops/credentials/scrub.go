@@ -15,17 +15,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// Scrubber takes secrets out of texts: as they are, escaped for URLs, and in base64 at any of the
-// three positions that a text before them can shift them to. The zero Scrubber knows no secret, and
-// removes the users of URLs too. It may be used by several goroutines at once.
+// Scrubber removes secrets from texts: plain, escaped for URLs, and in base64 at each of the three offsets that a text
+// before them can cause. The zero value has no secrets, and removes only the users of URLs. It is safe for concurrent use.
 type Scrubber struct {
 	mu    sync.RWMutex
 	forms []string
 }
 
 const (
-	// minSecret is how long a secret must be, in bytes, to be looked for: a shorter one would be
-	// found all over. Its pieces in base64 are shorter still, hence minEncoded.
+	// minSecret is the minimum length of a secret in bytes: a shorter one would match too much. minEncoded is that for
+	// its parts in base64, which are shorter.
 	minSecret  = 4
 	minEncoded = 8
 	// Mask replaces a secret in a text.
@@ -35,7 +34,7 @@ const (
 // UserInURL matches the credentials in a URL.
 var UserInURL = regexp.MustCompile(`(://)[^/\s@"']+@`)
 
-// Add makes a secret known. One that is shorter than four bytes is ignored: it would be found all over.
+// Add adds a secret; one that is shorter than four bytes is ignored.
 func (s *Scrubber) Add(secret string) {
 	if len(secret) < minSecret {
 		return
@@ -55,7 +54,7 @@ func (s *Scrubber) Add(secret string) {
 		forms = append(forms, base64.StdEncoding.EncodeToString(part), base64.URLEncoding.EncodeToString(part))
 	}
 	s.forms = append(s.forms, forms...)
-	// Longer forms first: what a shorter one leaves of them would stay readable.
+	// Longer forms first: a shorter one would leave a readable rest.
 	slices.SortFunc(s.forms, func(a, b string) int {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
 	})
@@ -72,11 +71,11 @@ func (s *Scrubber) Clean(text string) string {
 	return UserInURL.ReplaceAllString(text, "${1}"+Mask+"@")
 }
 
-// Line makes untrusted text fit for a message: clean, a single line, nothing invisible, not too long.
+// Line sanitizes untrusted text for a message: without secrets, as giterror.OneLine does.
 func (s *Scrubber) Line(text string) string { return giterror.OneLine(s.Clean(text)) }
 
-// CleanError returns an Error without the secrets. What was behind it is dropped, for it may hold
-// one, unless it is the end of a context, or that something is not there.
+// CleanError returns an Error without secrets. The wrapped error, which may contain one, is dropped, unless it is the end
+// of a context or fs.ErrNotExist.
 func (s *Scrubber) CleanError(e *giterror.Error) *giterror.Error {
 	cleaned := &giterror.Error{Rule: e.Rule, Message: s.Clean(e.Message), Hint: s.Clean(e.Hint)}
 	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded, fs.ErrNotExist} {

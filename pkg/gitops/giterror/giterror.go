@@ -1,4 +1,4 @@
-// Package giterror has the errors of reading and writing repositories: what is wrong, where, and what to do.
+// Package giterror has the errors of reading and writing repositories.
 package giterror
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// The rules of what a Reader reports.
+// The rules of the diagnostics of a Reader.
 const (
-	// RuleRefusedURL is a name that is malformed, or that must not be read where it was written.
+	// RuleRefusedURL is a repository URL that is malformed, or not allowed in its place.
 	RuleRefusedURL = "refused-url"
 	// RuleBranchNotFound is a branch that the repository does not have; an empty repository too.
 	RuleBranchNotFound = "branch-not-found"
@@ -31,13 +31,13 @@ const (
 	RuleAccessDenied = "access-denied"
 	// RuleHostUnreachable is a server that does not answer.
 	RuleHostUnreachable = "host-unreachable"
-	// RuleRemoteFailed is a server that answers with a failure or with nonsense, retries included.
+	// RuleRemoteFailed is a server that answers with an error or an invalid answer, after retries.
 	RuleRemoteFailed = "remote-failed"
-	// RulePackRefused is a repository that is too large or that was built to exhaust its reader.
+	// RulePackRefused is a repository that exceeds a limit.
 	RulePackRefused = "pack-refused"
-	// RulePushRefused is a branch that a server does not let us write.
+	// RulePushRefused is a branch to which a server refuses a push.
 	RulePushRefused = "push-refused"
-	// RuleInvalidRepository is a repository that holds what git would not have written.
+	// RuleInvalidRepository is a repository with content that git would not write.
 	RuleInvalidRepository = "invalid-repository"
 
 	// RuleUncommittedChanges is the notice that a clone's uncommitted changes were not read.
@@ -54,8 +54,7 @@ const (
 	RuleWholeDirectory = "whole-folder"
 )
 
-// IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,
-// rather than of the fleet.
+// IsRemote reports whether a diagnostic with the rule is an error of a server or the network, not of the fleet.
 func IsRemote(rule string) bool {
 	switch rule {
 	case RuleAccessDenied, RuleHostUnreachable, RuleRemoteFailed, RulePushRefused:
@@ -65,12 +64,10 @@ func IsRemote(rule string) bool {
 	}
 }
 
-// ErrConflict says that what a run has read is not the newest any more, or that another run was faster: start over from
-// reading.
+// ErrConflict means that a ref has changed since the run read it: the run must start again from reading.
 var ErrConflict = errors.New("remote ref changed")
 
-// ErrSuperseded is an ErrConflict for what was published nevertheless: it was right, and something that it was
-// made of has moved since.
+// ErrSuperseded is an ErrConflict after a publication: the output was correct, but a source has changed since.
 var ErrSuperseded = fmt.Errorf("superseded by a newer commit: %w", ErrConflict)
 
 // Error is a repository that could not be read.
@@ -86,15 +83,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns what was behind it, or nil.
+// Unwrap returns the wrapped error, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New returns an error with a message for people.
+// New returns an error with a message.
 func New(rule, format string, args ...any) *Error {
 	return &Error{Rule: rule, Message: fmt.Sprintf(format, args...)}
 }
 
-// WithHint sets what to do about the error, and returns it.
+// WithHint sets the hint and returns e.
 func (e *Error) WithHint(hint string) *Error {
 	e.Hint = hint
 	return e
@@ -106,7 +103,7 @@ func (e *Error) WithCause(err error) *Error {
 	return e
 }
 
-// WithRemark adds what the server said.
+// WithRemark adds the text of a server.
 func (e *Error) WithRemark(text string) *Error {
 	if text != "" {
 		e.Message += fmt.Sprintf(" (%s)", OneLine(text))
@@ -114,10 +111,9 @@ func (e *Error) WithRemark(text string) *Error {
 	return e
 }
 
-// InterruptedError is a read that its context ended. Who knows which repository it was of makes an
-// Error of it.
+// InterruptedError is the error of a read whose context ended. A caller that knows the repository turns it into an Error.
 type InterruptedError struct {
-	// cause is why the context ended, err that it did.
+	// Cause is the cause of the end of the context, Err its error.
 	Cause, Err error
 }
 
@@ -143,7 +139,7 @@ func AddTo(list *diag.List, ref model.Ref, err error) {
 	list.Error(e.Rule, Culprit(ref, e.Rule), Subject(ref, e.Message), diag.Hint(e.Hint))
 }
 
-// Culprit is the value of a ref to change.
+// Culprit returns the place of the value of a ref that causes an error of a rule.
 func Culprit(ref model.Ref, rule string) diag.Place {
 	part := map[string]diag.Place{
 		RuleBranchNotFound: ref.BranchAt, RuleCommitNotFound: ref.CommitAt, RulePathNotFound: ref.PathAt,
@@ -167,7 +163,7 @@ func Unreachable(host string, err error) *Error {
 	return New(RuleHostUnreachable, "%s cannot be reached: %s", host, ShortCause(err)).WithCause(err).WithHint(HintCertificate(err))
 }
 
-// HintCertificate says what to do about a certificate that is not trusted; it is empty for any other error.
+// HintCertificate returns the hint for a certificate that is not trusted; empty for other errors.
 func HintCertificate(err error) string {
 	var unknown x509.UnknownAuthorityError
 	if !errors.As(err, &unknown) {
@@ -202,10 +198,10 @@ func ShortCause(err error) string {
 	}
 }
 
-// maxRemark bounds what is quoted of a server's answer, in characters.
+// maxRemark is the maximum length of a quoted answer of a server, in characters.
 const maxRemark = 201
 
-// OneLine makes untrusted text fit for a message: one line, nothing invisible, not too long.
+// OneLine sanitizes untrusted text for a message: one line of limited length, without invisible characters.
 func OneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -220,7 +216,7 @@ func OneLine(text string) string {
 	return diag.ShortenCharacters(strings.Join(strings.Fields(text), " "), maxRemark)
 }
 
-// Cause drops the operation and the absolute path that errors of package os carry.
+// Cause removes the operation and the absolute path from errors of package os.
 func Cause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -229,7 +225,7 @@ func Cause(err error) error {
 	return err
 }
 
-// NoBranch is the error for a branch that is not among those there are.
+// NoBranch returns the error for a branch that is not among names.
 func NoBranch(repo, name string, names []string) *Error {
 	switch {
 	case len(names) == 0:

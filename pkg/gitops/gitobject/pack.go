@@ -81,8 +81,8 @@ const (
 // ErrMalformedPack is a pack that git would not have written.
 var ErrMalformedPack = errors.New("malformed pack")
 
-// ReadPack reads a pack in one pass. Every size is checked before anything is allocated or inflated
-// for it. The error is a PackLimitError, ErrMalformedPack, or that of the stream.
+// ReadPack reads a pack in one pass. It checks each size before it allocates or inflates. The error is a PackLimitError,
+// ErrMalformedPack, or that of the stream.
 func ReadPack(r io.Reader, limits PackLimits) (*Pack, error) {
 	if limits.Spent == nil {
 		limits.Spent = &PackTotals{}

@@ -18,18 +18,17 @@ import (
 )
 
 const (
-	// packLevel is where small files take no more time than at the first level, and 3 % less space. What
-	// lies above saves another 1 % for a tenth more time: see BenchmarkPackLevel.
+	// packLevel takes no more time for small files than level 1, and 3 % less space. Higher levels save another 1 % for
+	// 10 % more time: see BenchmarkPackLevel.
 	packLevel = 3
-	// packPart is how many objects are compressed at a time, and packAhead how many such parts a core may
-	// be ahead of the one that is written: together they bound the memory.
+	// packPart is the number of objects that are compressed at a time, and packAhead the number of such parts per core
+	// that may wait for being written: together they bound the memory.
 	packPart  = 64
 	packAhead = 4
 )
 
-// WritePack writes a pack of exactly the objects, each of them once and whole. Their contents are made
-// and compressed on all cores, shortly before they are written: the pack is never in memory. The bytes
-// depend on the objects and their order alone.
+// WritePack writes a pack of the objects, without deltas and duplicates. Contents are created and compressed on all cores,
+// shortly before they are written, so the pack is never in memory. The bytes depend only on the objects and their order.
 func WritePack(ctx context.Context, w io.Writer, objects []NewObject) error {
 	objects = distinct(objects)
 	if len(objects) > math.MaxUint32 {
@@ -45,7 +44,7 @@ func WritePack(ctx context.Context, w io.Writer, objects []NewObject) error {
 	return group.Wait()
 }
 
-// distinct returns the objects without those that were there before.
+// distinct returns the objects without duplicates.
 func distinct(objects []NewObject) []NewObject {
 	seen := make(map[plumbing.Hash]struct{}, len(objects))
 	unique := make([]NewObject, 0, len(objects))
@@ -58,8 +57,8 @@ func distinct(objects []NewObject) []NewObject {
 	return unique
 }
 
-// packLane is the way of compressed parts from one core to the writer. Lanes take turns, so that the
-// parts are in order.
+// packLane passes compressed parts from one core to the writer. The writer reads the lanes in turn, so the parts are in
+// order.
 type packLane struct{ empty, full chan *bytes.Buffer }
 
 func newPackLane() *packLane {
@@ -70,7 +69,7 @@ func newPackLane() *packLane {
 	return l
 }
 
-// fill compresses every part whose turn it is in lane n.
+// fill compresses the parts of lane n.
 func (l *packLane) fill(ctx context.Context, objects []NewObject, n, lanes int) error {
 	d, err := newDeflater()
 	if err != nil {
@@ -94,7 +93,7 @@ func (l *packLane) fill(ctx context.Context, objects []NewObject, n, lanes int) 
 	return nil
 }
 
-// deflater writes objects as they stand in a pack.
+// deflater writes objects in the format of packs.
 type deflater struct {
 	zlib    *zlib.Writer
 	content []byte
@@ -127,7 +126,7 @@ func writeObjectHeader(w *bytes.Buffer, kind plumbing.ObjectType, size int) {
 }
 
 func joinLanes(ctx context.Context, w io.Writer, lanes []*packLane, objects int) error {
-	sum := sha1.New() // what git uses
+	sum := sha1.New()
 	both := io.MultiWriter(w, sum)
 	header := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(objects))
 	if _, err := both.Write(header); err != nil {
@@ -149,20 +148,20 @@ func joinLanes(ctx context.Context, w io.Writer, lanes []*packLane, objects int)
 	return err
 }
 
-// NewObject is an object that a push brings.
+// NewObject is an object of a push.
 type NewObject struct {
 	Kind    plumbing.ObjectType
 	ID      plumbing.Hash
 	Content objectContent
 }
 
-// objectContent makes the bytes of an object when they are wanted: the same ones every time.
+// objectContent creates the bytes of an object on demand, the same ones every time.
 type objectContent interface {
 	// Append appends the bytes to b.
 	Append(b []byte) []byte
 }
 
-// rawContent is what is in memory already.
+// rawContent is content in memory.
 type rawContent []byte
 
 // Append implements objectContent.
@@ -173,10 +172,10 @@ func NewRawObject(kind plumbing.ObjectType, data []byte) NewObject {
 	return NewObject{Kind: kind, ID: HashOf(kind, data), Content: rawContent(data)}
 }
 
-// HashOf is the id of an object. What is our own needs no guard against collisions, which makes this
-// twice as fast as plumbing.ComputeHash.
+// HashOf returns the id of an object. It does not detect collisions, which only others could cause, so it is twice as fast
+// as plumbing.ComputeHash.
 func HashOf(kind plumbing.ObjectType, data []byte) (id plumbing.Hash) {
-	sum := sha1.New() // what git uses
+	sum := sha1.New()
 	header := append(make([]byte, 0, 32), kind.String()...)
 	header = strconv.AppendInt(append(header, ' '), int64(len(data)), 10)
 	sum.Write(append(header, 0))
@@ -185,10 +184,10 @@ func HashOf(kind plumbing.ObjectType, data []byte) (id plumbing.Hash) {
 	return id
 }
 
-// Candidate is a commit that may be pushed, with all objects that it brings.
+// Candidate is a commit to push, with its new objects.
 type Candidate struct {
 	ID, Tree plumbing.Hash
-	// First is the empty commit that the GitOps branch begins with; zero if the branch exists.
+	// First is the empty first commit of a new GitOps branch; zero if the branch exists.
 	First   plumbing.Hash
 	Objects []NewObject
 }
@@ -196,7 +195,7 @@ type Candidate struct {
 // Write writes the pack of the objects.
 func (c Candidate) Write(ctx context.Context, w io.Writer) error { return WritePack(ctx, w, c.Objects) }
 
-// Contents are what a commit holds.
+// Contents is the content of a commit.
 type Contents struct {
 	Tree plumbing.Hash
 	// When is the date of the commit.

@@ -1,4 +1,4 @@
-// Package gitobject has the objects of Git in memory: commits, trees, packs and signatures.
+// Package gitobject reads and creates Git objects in memory: commits, trees, packs and signatures.
 package gitobject
 
 import (

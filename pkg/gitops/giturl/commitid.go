@@ -14,15 +14,15 @@ const MinAbbreviation = 7
 // idDigits is the number of digits of a full id.
 const idDigits = 2 * len(plumbing.Hash{})
 
-// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
+// IsCommit reports whether a text can be a full or abbreviated commit id.
 func IsCommit(text string) bool {
 	return len(text) >= MinAbbreviation && len(text) <= idDigits && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
-// IsFullCommit reports whether a text is the whole id of a commit, in letters of either case.
+// IsFullCommit reports whether a text is a full commit id, in upper or lower case.
 func IsFullCommit(text string) bool { return len(text) == idDigits && IsCommit(text) }
 
-// FullID reads the full id of a commit.
+// FullID parses a full commit id.
 func FullID(commit string) (plumbing.Hash, error) {
 	if !IsFullCommit(commit) {
 		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%q is not a full commit SHA of 40 hexadecimal digits", giterror.OneLine(commit))
@@ -30,7 +30,7 @@ func FullID(commit string) (plumbing.Hash, error) {
 	return plumbing.NewHash(commit), nil
 }
 
-// CheckCommit refuses what cannot be the id of a commit; an empty text is none.
+// CheckCommit returns an error for a text that is not a full commit id, and not empty.
 func CheckCommit(commit string) error {
 	if commit == "" {
 		return nil
@@ -39,13 +39,13 @@ func CheckCommit(commit string) error {
 	return err
 }
 
-// CommitForm matches the full id of a commit.
+// CommitForm matches a full commit id.
 var CommitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// ShortCommit shortens the id of a commit to the seven digits that people use; anything else stays as it is.
+// ShortCommit abbreviates a commit id to seven digits; other texts are unchanged.
 func ShortCommit(commit string) string { return FirstDigits(commit, 7) }
 
-// FirstDigits shortens the id of a commit to n digits; anything else stays as it is.
+// FirstDigits abbreviates a commit id to n digits; other texts are unchanged.
 func FirstDigits(commit string, n int) string {
 	if CommitForm.MatchString(commit) {
 		return commit[:n]

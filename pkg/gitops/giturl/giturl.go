@@ -1,4 +1,4 @@
-// Package giturl has the names of repositories, branches and commits, and what replaces them.
+// Package giturl parses the names of repositories, branches and commits, and applies replacements.
 package giturl
 
 import (
@@ -16,28 +16,26 @@ import (
 	"unicode/utf8"
 )
 
-// Address is the name of a repository, taken apart.
+// Address is the parsed name of a repository.
 type Address struct {
 	// Scheme is "https", "http", "ssh", "file", or empty for a path of this machine.
 	Scheme string
-	// User logs in: over ssh always, over https it narrows down which credential is meant.
+	// User is the user of ssh; over https, it selects a credential.
 	User string
-	// Host is in lower case and without a trailing dot; a literal IPv6 address has its brackets.
+	// Host is in lower case and without a trailing dot; an IPv6 address is in brackets.
 	Host string
-	// Port is empty if it is the scheme's own.
+	// Port is empty if it is the default of the scheme.
 	Port string
-	// Path is as written, without slashes at its end. Over ssh it may lack the one at its start.
+	// Path is as written, without trailing slashes. Over ssh, it may be relative.
 	Path string
 }
 
-// NormalURL returns the normal form of a repository's name: what names are compared by, and what
-// messages call the repository. Scheme and host are in lower case; user, default port, trailing
-// slash and ".git" are gone; the ssh and scp-like forms equal the https form. An ssh port other
-// than 22 says nothing about the https port, so that form stays apart ("ssh://host:2222/path").
-// Paths of this machine are cleaned and written with slashes.
+// NormalURL returns the normal form of a repository's name, for comparisons and messages. Scheme and host are in lower
+// case, without user, default port, trailing slash and ".git"; ssh and scp-like forms become the https form, except with
+// an ssh port other than 22, because the https port is unknown ("ssh://host:2222/path"). Paths of this machine are cleaned
+// and have slashes.
 //
-// The error says why name cannot name a repository; it never repeats a password. That a name is
-// well-formed does not mean that it may be read: see Reader.
+// The error never contains a password. A well-formed name need not be allowed: see Reader.
 func NormalURL(name string) (string, error) {
 	a, err := ParseAddress(name)
 	if err != nil {
@@ -46,8 +44,7 @@ func NormalURL(name string) (string, error) {
 	return a.String(), nil
 }
 
-// IsLocal reports whether name is a path of this machine (a plain one or a "file://" URL), so that
-// reading it needs no network. See Reader.IsLocal for what --replace makes of it.
+// IsLocal reports whether name is a path of this machine or a "file://" URL. Reader.IsLocal applies replacements.
 func IsLocal(name string) bool {
 	a, err := ParseAddress(name)
 	return err == nil && a.Local()
@@ -56,7 +53,7 @@ func IsLocal(name string) bool {
 // Local reports whether the address is a path of this machine.
 func (a Address) Local() bool { return a.Scheme == "" || a.Scheme == "file" }
 
-// Authority is the host with its port, the key under which credentials are kept.
+// Authority returns the host, with the port if it is not the default.
 func (a Address) Authority() string {
 	if a.Port == "" {
 		return a.Host
@@ -81,7 +78,7 @@ func (a Address) String() string {
 	}
 }
 
-// CleanPath is a path of this machine that is still read as one.
+// cleanPath returns a path of this machine that is not parsed as a URL.
 func (a Address) cleanPath() string {
 	cleaned := filepath.ToSlash(filepath.Clean(a.Path))
 	first, _, _ := strings.Cut(cleaned, "/")
@@ -91,7 +88,7 @@ func (a Address) cleanPath() string {
 	return cleaned
 }
 
-// azure is the https form of Azure DevOps' "git@ssh.dev.azure.com:v3/organisation/project/name".
+// azure returns the https form of Azure DevOps' "git@ssh.dev.azure.com:v3/organisation/project/name".
 func (a Address) azure() string {
 	parts := strings.Split(strings.Trim(a.NormalPath(), "/"), "/")
 	if len(parts) != 4 || parts[0] != "v3" {
@@ -105,12 +102,12 @@ func (a Address) NormalPath() string {
 	return path.Clean(strings.TrimSuffix(path.Clean("/"+a.Path), ".git"))
 }
 
-// URL is where an http or https repository is fetched from. It never has a user in it.
+// URL returns the URL of an http or https repository, without a user.
 func (a Address) URL() string {
 	return a.Scheme + "://" + a.Authority() + a.Path
 }
 
-// Loopback reports whether the host is this machine, so that plain http is not overheard.
+// Loopback reports whether the host is this machine, so that plain http is safe.
 func (a Address) Loopback() bool {
 	if a.Host == "localhost" {
 		return true
@@ -119,7 +116,7 @@ func (a Address) Loopback() bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// fromYAML says why a repository that a YAML object names must not be read, or nil.
+// fromYAML returns an error for a repository that a YAML object must not refer to.
 func (a Address) fromYAML() error {
 	switch a.Scheme {
 	case "https", "ssh":
@@ -131,7 +128,7 @@ func (a Address) fromYAML() error {
 	}
 }
 
-// FromCommandLine says why a repository that the command line names must not be read, or nil.
+// FromCommandLine returns an error for a repository that the command line must not refer to.
 func (a Address) FromCommandLine() error {
 	if a.Scheme == "http" && !a.Loopback() {
 		return errors.New("http is not encrypted; write https")
@@ -146,12 +143,11 @@ var (
 	scpForm    = regexp.MustCompile(`^(?:([^@/:]*)@)?(\[[0-9A-Fa-f:.]+\]|[^@/:\[\]]+):(.*)$`)
 	hostForm   = regexp.MustCompile(`^[a-z0-9_*]([a-z0-9._*-]*[a-z0-9_*])?$`)
 	userForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,38}$`)
-	// tokenForm is what the tokens of the common forges begin with: a user name like that is a
-	// secret in the wrong place.
+	// tokenForm matches the prefixes of tokens of common forges: such a user name is a secret.
 	tokenForm = regexp.MustCompile(`^(gh[a-z]_|github_pat_|gl[a-z]+-|x-token-auth$|x-access-token$|oauth2$)`)
 )
 
-// ParseAddress reads the name of a repository: a URL, user@host:path or a path. The error says what is wrong with it.
+// ParseAddress parses the name of a repository: a URL, user@host:path or a path.
 func ParseAddress(name string) (Address, error) {
 	switch {
 	case name == "":
@@ -173,8 +169,7 @@ func ParseAddress(name string) (Address, error) {
 	return Address{Path: name}, nil
 }
 
-// invisible matches control characters, and those that change how a name looks without being seen:
-// zero-width and bidirectional ones.
+// invisible matches control, zero-width and bidirectional characters.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
@@ -250,7 +245,7 @@ func checkUser(user string) error {
 	return nil
 }
 
-// ParseHost reads a host with or without a port and returns both; the port is empty if it is the default one.
+// ParseHost parses a host with an optional port; port is empty if it is the default.
 func ParseHost(authority, defaultPort string) (host, port string, err error) {
 	host = strings.ToLower(authority)
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
@@ -312,8 +307,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// display quotes a name that may not be well-formed for a message: what could be a secret before
-// an @ is masked.
+// display quotes a name for a message. It masks the part before an @, which may be a secret.
 func display(name string) string {
 	start := 0
 	if i := strings.Index(name, "://"); i >= 0 {
@@ -325,7 +319,7 @@ func display(name string) string {
 	return strconv.Quote(name)
 }
 
-// CleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
+// CleanPath converts a path such as "./workload/" or "/workload" to the form of io/fs.
 func CleanPath(name string) string {
 	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// replacement is one --replace REPO=PATH: what is read instead of the repositories that match.
+// replacement is one --replace REPO=PATH.
 type replacement struct {
 	// pattern matches the normal form of a name; each `*` is a group.
 	pattern *regexp.Regexp
 	target  string
 }
 
-// parseReplacements reads the values of --replace and returns all that is wrong with them at once.
+// parseReplacements parses the values of --replace. The error lists all invalid values.
 func parseReplacements(values []string) ([]replacement, error) {
 	var (
 		rules []replacement
@@ -72,10 +72,9 @@ func compilePattern(repo string) (*regexp.Regexp, error) {
 	return regexp.Compile("^" + scheme + quoted + "$")
 }
 
-// replace returns what is read instead of the repository with the normal form name; ok is false if
-// no rule matches. The first rule that matches wins, and a `*` stands for one or more characters,
-// slashes included, as few as possible. It never stands for "..", lest a name in a YAML object
-// lead out of the directory that the command line names.
+// replace returns the replacement of the repository with the normal form name; ok is false if no rule matches. The first
+// rule that matches wins. A `*` matches one or more characters, including slashes, as few as possible, but never "..":
+// otherwise a name in a YAML object could lead out of the directory on the command line.
 func replace(rules []replacement, name string) (target string, ok bool) {
 	for _, rule := range rules {
 		groups := rule.pattern.FindStringSubmatch(name)

@@ -11,15 +11,14 @@ import (
 	"github.com/go-git/go-billy/v5"
 )
 
-// withoutLocks hides the locks of git. While git writes a branch, or after it was killed while it did, its lock
-// lies beside it, often empty, and go-git takes it for a branch. No name of a branch ends like that.
+// withoutLocks hides the lock files of git, which go-git would read as branches. No branch name ends in ".lock".
 type withoutLocks struct{ billy.Filesystem }
 
-// mostListings is how often a directory is listed while locks come and go in it.
+// mostListings is the maximum number of listings of a directory whose locks change meanwhile.
 const mostListings = 100
 
-// ReadDir implements billy.Dir. A lock that is gone before it is looked at makes go-billy say that there is no such
-// directory, which go-git takes for one without branches.
+// ReadDir implements billy.Dir. If a lock is removed meanwhile, go-billy returns the error of a missing directory, which
+// go-git treats as one without branches.
 func (f withoutLocks) ReadDir(path string) ([]os.FileInfo, error) {
 	for range mostListings {
 		entries, err := f.Filesystem.ReadDir(path)

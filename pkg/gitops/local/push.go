@@ -18,8 +18,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
-// gitProgram receives what is pushed to a repository on this machine: git itself, so that hooks, locks
-// and settings are what they are for anybody's push.
+// gitProgram pushes to a repository on this machine with the git program, so that hooks, locks and settings work as for any
+// push.
 type gitProgram struct{ dir string }
 
 // ReceivePack implements wire.Sender.
@@ -30,7 +30,7 @@ func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*pa
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "GIT_DIR=") || strings.HasPrefix(variable, "GIT_PROTOCOL=")
 	})
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes away what it has begun with
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it removes its temporary files
 	cmd.WaitDelay = time.Second
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -46,7 +46,7 @@ func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*pa
 		return nil, giterror.New(giterror.RuleRemoteFailed, "a push to %s needs the git program: %v", g.dir, err).WithHint("install git")
 	}
 	report, err := talk(&wire.LiveReader{ReadCloser: out, At: at}, in, build)
-	stop() // if it has not ended by itself
+	stop()
 	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, giterror.ErrConflict) {
 		err = &wire.ServerError{Text: giterror.OneLine(problems.String())}
 	}
@@ -60,7 +60,7 @@ func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.R
 	}
 	request, err := build(refs)
 	if request == nil {
-		_, _ = in.Write(pktline.FlushPkt) // so it ends without a complaint, which nobody would read
+		_, _ = in.Write(pktline.FlushPkt) // so that it ends without an error
 		_ = in.Close()
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.R
 	return wire.ReadReport(out, request)
 }
 
-// Sender returns a way to push to the repository.
+// Sender returns a connection for a push.
 func (r *Repository) Sender(context.Context) (wire.Sender, error) { return gitProgram{r.dir}, nil }
 
 // ExplainPush turns the failure of a push of branches into an Error.

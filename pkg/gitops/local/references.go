@@ -20,12 +20,12 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// references are the branches of a repository at one time.
+// references is a snapshot of the branches of a repository.
 type references struct {
-	// checkedOut is the branch that HEAD points to, and remoteHead the default branch of the remote, origin before
-	// others; "" if there is none.
+	// checkedOut is the branch that HEAD points to, and remoteHead the default branch of the remote, preferably origin;
+	// empty if there is none.
 	checkedOut, remoteHead string
-	// heads are refs/heads by branch, and tracking is refs/remotes by remote and branch, such as origin/main.
+	// heads are refs/heads by branch, and tracking are refs/remotes by remote and branch, such as origin/main.
 	heads, tracking map[string]plumbing.Hash
 }
 
@@ -66,8 +66,8 @@ func (r *Repository) readReferences() (references, error) {
 	})
 }
 
-// branch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, with origin before others. An empty name is the
-// default branch of the remote, else the branch that is checked out.
+// branch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, preferably of origin. An empty name is the default
+// branch of the remote, else the checked-out branch.
 func (f references) branch(repo, name string) (gitobject.Branch, error) {
 	if name == "" {
 		if name = cmp.Or(f.remoteHead, f.checkedOut); name == "" {
@@ -84,7 +84,7 @@ func (f references) branch(repo, name string) (gitobject.Branch, error) {
 	return gitobject.Branch{Name: name, Commit: f.tracking[remotes[0]+"/"+name], Remote: remotes[0], OtherRemotes: remotes[1:]}, nil
 }
 
-// remotes are those with a remote-tracking branch of the name, origin first.
+// remotes returns the remotes with a remote-tracking branch of the name, origin first.
 func (f references) remotes(name string) (remotes []string) {
 	for short := range f.tracking {
 		if remote, found := strings.CutSuffix(short, "/"+name); found && remote != "" {
@@ -98,7 +98,7 @@ func (f references) remotes(name string) (remotes []string) {
 	return remotes
 }
 
-// names are those of all branches, local and remote ones, sorted.
+// names returns the names of all local and remote branches, sorted.
 func (f references) names() []string {
 	names := slices.Collect(maps.Keys(f.heads))
 	for short := range f.tracking {
@@ -110,16 +110,16 @@ func (f references) names() []string {
 	return slices.Compact(names)
 }
 
-// CheckedOut is the branch that HEAD points to, or "".
+// CheckedOut returns the branch that HEAD points to; empty if there is none.
 func (r *Repository) CheckedOut() string { return r.refs.checkedOut }
 
-// Branches are the tips of the branches.
+// Branches returns the tips of the branches.
 func (r *Repository) Branches() map[string]plumbing.Hash { return r.refs.heads }
 
-// FindBranch finds a branch, or that of a remote if it is only there; an empty name is the default branch.
+// FindBranch finds a local branch, else one of a remote; an empty name is the default branch.
 func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	found, err := r.refs.branch(r.name, name)
-	config, _ := r.storage.Config() // was read by supported
+	config, _ := r.storage.Config() // supported has read it
 	if missing, ok := errors.AsType[*giterror.Error](err); ok && config != nil && config.Remotes["origin"] != nil && plainArgument.MatchString(name) {
 		covers := func(s gitconfig.RefSpec) bool { return s.Match(plumbing.NewBranchReferenceName(name)) }
 		if fetched := config.Remotes["origin"].Fetch; len(fetched) > 0 && !slices.ContainsFunc(fetched, covers) { // --single-branch
@@ -129,7 +129,7 @@ func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	return found, err
 }
 
-// now reads the branches as they are now, and lets packs be seen that came after the repository was opened.
+// now reads the current branches, and makes new packs visible.
 func (r *Repository) now() (references, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,13 +141,13 @@ func (r *Repository) now() (references, error) {
 	return found, nil
 }
 
-// Tips returns where all branches are now.
+// Tips returns the current tips of all branches.
 func (r *Repository) Tips(context.Context) (map[string]plumbing.Hash, error) {
 	found, err := r.now()
 	return found.heads, err
 }
 
-// FindBranchNow finds a branch as FindBranch does, where it is now, and returns all tips.
+// FindBranchNow finds the current state of a branch as FindBranch does, and returns all tips.
 func (r *Repository) FindBranchNow(name string) (gitobject.Branch, map[string]plumbing.Hash, error) {
 	refs, err := r.now()
 	if err != nil {
@@ -157,13 +157,13 @@ func (r *Repository) FindBranchNow(name string) (gitobject.Branch, map[string]pl
 	return found, refs.heads, err
 }
 
-// TipNow returns where a branch is now.
+// TipNow returns the current tip of a branch.
 func (r *Repository) TipNow(_ context.Context, branch string) (plumbing.Hash, error) {
 	found, _, err := r.FindBranchNow(branch)
 	return found.Commit, err
 }
 
-// plainArgument matches text that a shell reads as one word without quoting.
+// plainArgument matches words that need no quotes in a shell.
 var plainArgument = regexp.MustCompile(`^[A-Za-z0-9@%+,./:=_~-]+$`)
 
 // RemoteURL returns the URL of a remote as an argument for the command line, without credentials; empty if it is
@@ -173,7 +173,7 @@ func (r *Repository) RemoteURL(remote string) string {
 	if err != nil || parsed.Port != "" && parsed.User != "" {
 		return ""
 	}
-	if parsed.User != "" && strings.Contains(at, "://") { // messages leave out users of URLs
+	if parsed.User != "" && strings.Contains(at, "://") { // messages omit users of URLs
 		at = parsed.User + "@" + parsed.Host + ":" + parsed.Path
 	}
 	if !plainArgument.MatchString(at) {
@@ -205,8 +205,7 @@ func (r *Repository) remoteAddress(remote string) (at string, parsed giturl.Addr
 }
 
 // Upstream returns the remote of a clone and its URL, without credentials: origin, else the only remote, else the one
-// that a branch tracks. Both are empty if the repository is bare or has no remote. The error says which remote cannot be
-// used.
+// that a branch tracks. Both are empty if the repository is bare or has no remote.
 func (r *Repository) Upstream(branch string) (remote, url string, err error) {
 	config, err := r.storage.Config()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package local reads and writes git repositories on this machine.
+// Package local reads and writes Git repositories on this machine.
 package local
 
 import (
@@ -24,16 +24,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// Repository is a bare repository or a clone on this machine. It is read through go-git's storage:
-// no git program runs, no hook, and no work tree is looked at. Its branches stay where they were when it was opened.
+// Repository is a bare repository or a clone on this machine. It is read with go-git's storage, without the git program and
+// hooks. Its branches are those of the time of Open.
 type Repository struct {
-	// name is what messages call it.
+	// name is the name for messages.
 	name string
-	// dir is the repository itself: what HEAD is in.
+	// dir is the directory with HEAD.
 	dir string
 	// WorkTree is the directory that holds .git; empty for a bare repository.
 	WorkTree string
-	// Parsed holds trees that were read.
+	// Parsed caches trees.
 	Parsed gitobject.TreeCache
 
 	storage *filesystem.Storage
@@ -49,7 +49,7 @@ type Repository struct {
 // ID is the path of the repository.
 func (r *Repository) ID() string { return r.dir }
 
-// String is what messages call it.
+// String returns the name for messages.
 func (r *Repository) String() string { return r.name }
 
 // Open opens what is at a path, under the name that messages call it: a repository, or a plain directory that stands for
@@ -208,7 +208,7 @@ func (r *Repository) CommitAt(_ context.Context, id plumbing.Hash, _ string) (gi
 	return commit, nil
 }
 
-// CutHint says what a person can do about a history that is cut off; it is empty if the clone is not shallow.
+// CutHint is the hint for a shallow history; it is empty if the clone is not shallow.
 func (r *Repository) CutHint() string {
 	if shallow, err := r.storage.Shallow(); err != nil || len(shallow) == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// Limits of the history that is read to compare a branch with its remote-tracking branch, in generations.
+// The minimum and maximum number of generations that are read to compare a branch with its remote-tracking branch.
 const (
 	firstGenerations = 64
 	mostGenerations  = 4096
@@ -23,7 +23,7 @@ func (r *Repository) IsClone() bool {
 	return r.WorkTree != "" && err == nil && len(config.Remotes) > 0
 }
 
-// HasTracking reports whether something was fetched or pushed: only then is known what remotes have.
+// HasTracking reports whether the state of a remote is known, because something was fetched or pushed.
 func (r *Repository) HasTracking() bool { return len(r.refs.tracking) > 0 }
 
 // Newest returns a branch that FindBranch found, compared with its remote-tracking branch: at the commit of that if it is
@@ -51,7 +51,7 @@ func (r *Repository) Newest(ctx context.Context, branch gitobject.Branch) (gitob
 	return branch, nil
 }
 
-// common returns the history of two branches, as far back as it takes to relate them.
+// common returns the part of the history of two branches that relates them.
 func (r *Repository) common(ctx context.Context, a, b gitobject.Branch) (graph gitobject.Graph, err error) {
 	for n := firstGenerations; n <= mostGenerations; n *= 8 {
 		if graph, err = r.walk(ctx, a.Commit, n, nil); err != nil {

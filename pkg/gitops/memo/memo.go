@@ -1,4 +1,4 @@
-// Package memo does things once per key and hands the outcome to all who ask.
+// Package memo caches the results of functions by key.
 package memo
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// Map holds outcomes by key. The zero Map is ready to use, by several goroutines.
+// Map caches results by key. The zero value is ready to use. It is safe for concurrent use.
 type Map[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries map[K]*entry[V]
@@ -24,8 +24,8 @@ type entry[V any] struct {
 	err   error
 }
 
-// Do returns the outcome of f for a key; f runs for the first who asks, and others wait for it. An error is an outcome
-// too, unless the context of who ran f has ended: then the next one runs it again.
+// Do returns the result of f for a key; f runs for the first caller, and others wait for it. An error is cached, too, unless
+// the context of the caller has ended: then the next caller runs f again.
 func (m *Map[K, V]) Do(ctx context.Context, key K, f func() (V, error)) (V, error) {
 	e := m.entry(key)
 	select {
@@ -60,7 +60,7 @@ func (m *Map[K, V]) entry(key K) *entry[V] {
 	return m.entries[key]
 }
 
-// Values returns what was done so far and succeeded.
+// Values returns the results so far without errors.
 func (m *Map[K, V]) Values() []V {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,18 +18,17 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// snapshot is which commits the branches of a run are at.
+// snapshot has the commits of the branches that a run has read.
 type snapshot struct {
-	mu sync.Mutex
-	// branches are those that were resolved; they stay so.
+	mu       sync.Mutex
 	branches map[branchKey]gitobject.Branch
-	// early are the repositories that Snapshot noted.
-	early []Repository
+	// recorded are the repositories of Snapshot.
+	recorded []Repository
 }
 
 type branchKey struct{ repo, branch string }
 
-// resolve finds a branch, once: what moves it meanwhile is not seen.
+// resolve finds a branch, once: later changes of it are ignored.
 func (s *snapshot) resolve(ctx context.Context, repo Repository, name string) (gitobject.Branch, error) {
 	found, err := repo.FindBranch(name)
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *snapshot) resolve(ctx context.Context, repo Repository, name string) (g
 	return found, nil
 }
 
-// moved notes a branch that this run has moved itself.
+// moved records a branch that this run has changed.
 func (s *snapshot) moved(repo Repository, u RefUpdate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +60,7 @@ func (s *snapshot) moved(repo Repository, u RefUpdate) {
 	}
 }
 
-// resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
-// is nil for a plain directory.
+// resolve opens a repository and finds a branch; an empty name is the default branch. repo is nil for a plain directory.
 func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo Repository, branch gitobject.Branch, err error) {
 	repo, err = r.Repository(ctx, at, ref.Role)
 	if err == nil && repo != nil {
@@ -72,7 +70,7 @@ func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref)
 }
 
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
-// plain directory. The ref's Commit is not looked at. The error is an *Error.
+// plain directory. The ref's Commit is ignored. The error is an *Error.
 func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	r.Prepare([]model.Ref{ref})
 	at, err := r.Locate(ref)
@@ -106,16 +104,16 @@ func (r *Reader) Pushed(ctx context.Context, ref model.Ref) (revision string, ah
 	}
 }
 
-// CurrentBranch is a branch as it is now, whatever has been read of it before.
+// CurrentBranch is the current state of a branch, even if an older one was read before.
 type CurrentBranch struct {
-	// Repository has it; nil if that is a plain directory.
+	// Repository is nil for a plain directory.
 	Repository Repository
 	Name       string
 	Tip        plumbing.Hash
 	// Tips are the commits of all branches, by name.
 	Tips map[string]plumbing.Hash
-	// Clone says that the repository is a clone with a work tree on this machine; origin is the URL that it was cloned
-	// from, without credentials, or empty.
+	// Clone is true for a clone with a work tree on this machine; Origin is the URL of its remote origin, without
+	// credentials, or empty.
 	Clone  bool
 	Origin string
 }
@@ -152,9 +150,8 @@ func (r *Reader) currentLocal(ctx context.Context, at giturl.Location, name stri
 	}, nil
 }
 
-// Push does what an order says, and notes the branches that it has moved. The error wraps giterror.ErrConflict if a
-// branch is not where it was, and is an Error otherwise. However a push ends, what became of it is found out by reading
-// the branches: what servers say differs, and an answer may be lost.
+// Push executes an order. The error wraps giterror.ErrConflict if a branch has changed, and is an Error otherwise. The
+// outcome of a failed push is determined by reading the branches: the messages of servers differ, and an answer may be lost.
 func (r *Reader) Push(ctx context.Context, to Repository, order PushOrder) error {
 	if err := push(ctx, r.net, to, order); err != nil {
 		return r.Clean(err)
@@ -179,26 +176,26 @@ func (r *Reader) listed() []Repository {
 	return all
 }
 
-// Snapshot notes which repositories were listed so far: what the run read of them may be older than what is published.
+// Snapshot records the repositories that were listed so far: the run may have read older states of them than are published.
 func (r *Reader) Snapshot() {
 	noted := r.listed()
 	r.snapshot.mu.Lock()
 	defer r.snapshot.mu.Unlock()
-	r.snapshot.early = noted
+	r.snapshot.recorded = noted
 }
 
-// VerifySnapshot lists the repositories again that Snapshot noted, before the destinations were opened. If a branch of
-// them that the run has read is not where it was, the error wraps giterror.ErrConflict. If it is, then what was read is
-// what reading it after the destinations would have found.
+// VerifySnapshot lists the repositories of Snapshot again, which were read before the destinations were opened. The error
+// wraps giterror.ErrConflict if a branch that the run has read has changed. Otherwise, reading it after the destinations
+// would have had the same result.
 func (r *Reader) VerifySnapshot(ctx context.Context) error {
 	r.snapshot.mu.Lock()
-	noted := r.snapshot.early
+	noted := r.snapshot.recorded
 	r.snapshot.mu.Unlock()
 	return r.verify(ctx, noted)
 }
 
-// VerifyAll lists all repositories again that the run has read. If a branch of them is not where it was, the
-// error wraps giterror.ErrConflict.
+// VerifyAll lists all repositories again that the run has read. The error wraps giterror.ErrConflict if a branch of them
+// has changed.
 func (r *Reader) VerifyAll(ctx context.Context) error { return r.verify(ctx, r.listed()) }
 
 func (r *Reader) verify(ctx context.Context, noted []Repository) error {
@@ -209,7 +206,7 @@ func (r *Reader) verify(ctx context.Context, noted []Repository) error {
 	var unread, moved error
 	for _, repo := range noted {
 		if s, ok := repo.(*server.Repository); ok && s.IsUnused() {
-			continue // nothing in the output comes from it
+			continue // the output does not depend on it
 		}
 		work.Go(func() error {
 			err := r.snapshot.verify(ctx, repo)
@@ -228,7 +225,7 @@ func (r *Reader) verify(ctx context.Context, noted []Repository) error {
 	return r.Clean(cmp.Or(moved, unread))
 }
 
-// verify reports whether the branches of a repository that were resolved are where they were.
+// verify returns giterror.ErrConflict if a resolved branch of a repository has changed.
 func (s *snapshot) verify(ctx context.Context, repo Repository) error {
 	tips, err := repo.Tips(ctx)
 	if err != nil {

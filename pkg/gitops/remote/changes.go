@@ -13,15 +13,15 @@ import (
 
 // CommitChanges are what a commit changed against its first parent.
 type CommitChanges struct {
-	// Commit is the commit, Parent the first parent, which is empty if there is none: then everything was added.
+	// Commit is the commit, Parent its first parent; empty for a commit without parents, which adds all files.
 	Commit, Parent string
-	// Files are what differs, in order of path.
+	// Files are the changed files, in order of path.
 	Files []gitobject.CommitFile
-	// More says that there are more than gitobject.MaxCommitFiles, which are left out.
+	// More is true if further files, beyond gitobject.MaxCommitFiles, are left out.
 	More bool
 }
 
-// CommitChanges reads what the commit ref.Commit has changed. Only trees are fetched, and of the files those that differ.
+// CommitChanges reads the changes of the commit ref.Commit. It fetches only trees and the files that differ.
 // The error is an *Error.
 func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
 	r.Prepare([]model.Ref{ref})

@@ -3,7 +3,7 @@
 //
 // In: model.Ref values. A Reader reads them side by side, each repository and ref once, from https,
 // ssh, bare repositories, clones and plain directories, after the --replace rules. Out: model.Source
-// values and a diag.List; a source that cannot be read is an error at the place that asked for it,
+// values and a diag.List; a source that cannot be read is an error at the place that refers to it,
 // never an empty directory.
 //
 // Nothing is written to disk and no history is fetched. A remote is asked for the trees of one

@@ -16,19 +16,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// RuleCutHistory is a history that is not all there, so that what is asked of it cannot be said.
+// RuleCutHistory is a shallow history that does not contain the commits in question.
 const RuleCutHistory = "cut-history"
 
-// Ancestry is another way to ask how commits of a repository stand to each other, for servers that cannot send
-// commits without their files. Package github implements it.
+// Ancestry compares commits of a repository on a server that cannot send commits without their files. Package github
+// implements it.
 type Ancestry interface {
-	// IsAncestor reports whether descendant has ancestor in its history, or is it. Both are full ids. It is an error
+	// IsAncestor reports whether ancestor is in the history of descendant, or the same. Both are full ids. It is an error
 	// if the repository does not have one of them.
 	IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error)
 }
 
-// History is that of a branch, back to its beginning. It is safe for use by several goroutines, one of which it
-// serves at a time.
+// History is the complete history of a branch. It is safe for concurrent use.
 type History struct {
 	reader *Reader
 	at     giturl.Location
@@ -38,9 +37,9 @@ type History struct {
 
 	mu  sync.Mutex
 	tip plumbing.Hash
-	// graph has the commits, of which only parents are kept; it is nil as long as other is asked instead.
+	// graph has the parents of the commits; it is nil while other is used instead.
 	graph gitobject.Graph
-	// onBranch are the commits that can be reached from tip. whole is false if there may be more.
+	// onBranch are the commits that are reachable from tip. whole is false if there may be more.
 	onBranch map[plumbing.Hash]bool
 	whole    bool
 }
@@ -49,9 +48,9 @@ func noHistory(at giturl.Location) *giterror.Error {
 	return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory, which has no history", at).WithHint("use a clone or a bare repository")
 }
 
-// History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only
-// commits are fetched, if the server can send them alone. If it cannot, other is asked, unless it is nil; the whole
-// history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
+// History reads the history of a branch; an empty ref.Branch is the default branch, and ref.Commit is ignored. It fetches
+// commits only, if the server supports that; otherwise it uses other, unless that is nil, and the whole history with its
+// files if other fails. Errors are of the type *Error, here and in all methods.
 func (r *Reader) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
 	r.Prepare([]model.Ref{ref})
 	at, err := r.Locate(ref)
@@ -73,7 +72,7 @@ func (r *Reader) History(ctx context.Context, ref model.Ref, other Ancestry) (*H
 	return h, nil
 }
 
-// read reads the history, if the server can send it alone or that is wanted at any price.
+// read reads the history; without force, only if the server can send commits without files.
 func (h *History) read(ctx context.Context, force bool) error {
 	if h.graph != nil {
 		return nil
@@ -89,7 +88,7 @@ func (h *History) read(ctx context.Context, force bool) error {
 	return err
 }
 
-// advance adds commits to the graph, and makes one of the graph the tip.
+// advance adds commits to the graph and sets the tip.
 func (h *History) advance(tip plumbing.Hash, found gitobject.Graph) {
 	for id, commit := range found {
 		h.graph[id] = gitobject.CommitObject{Parents: commit.Parents}
@@ -98,10 +97,10 @@ func (h *History) advance(tip plumbing.Hash, found gitobject.Graph) {
 	h.onBranch, h.whole = h.graph.Reach(tip)
 }
 
-// Branch is the name of the branch.
+// Branch returns the name of the branch.
 func (h *History) Branch() string { return h.branch }
 
-// Tip is the commit that the branch was at when it was read last.
+// Tip returns the commit of the branch when it was last read.
 func (h *History) Tip() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,7 +158,7 @@ func (h *History) has(ctx context.Context, id plumbing.Hash) (bool, error) {
 	return h.onBranch[id], nil
 }
 
-// ask asks the other way, as long as the history is not read. What it cannot say is found out from the history.
+// ask uses other while the history is not read; asked is false if the history must be read instead.
 func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (asked, is bool) {
 	if h.graph != nil || h.other == nil {
 		return false, false
@@ -169,8 +168,8 @@ func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (
 }
 
 // Resolve returns the full id of a commit on the branch, given as a Git revision: at least the first seven digits of its
-// id, a branch, a tag, or an ancestor such as "main~1". If an id is not there the branch is read anew: the commit may have
-// been pushed since.
+// id, a branch, a tag, or an ancestor such as "main~1". If an id is not found, the branch is read again: the commit may
+// have been pushed since.
 func (h *History) Resolve(ctx context.Context, revision string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,14 +221,14 @@ func (h *History) notOnBranch(commit string) *giterror.Error {
 		WithHint(fmt.Sprintf("it may be on another branch or not pushed; `git log %s` lists its commits", h.branch))
 }
 
-// undecided is the error for what cannot be said without the rest of the history.
+// undecided returns the error for a result that depends on missing commits.
 func (h *History) undecided(format string, args ...any) *giterror.Error {
 	return giterror.New(RuleCutHistory, "%s has a shallow history: cannot determine %s", h.at, fmt.Sprintf(format, args...)).
 		WithHint(h.source.CutHint())
 }
 
-// Relation says how b stands to a, both given by their full ids. It is Unknown if one of them is not on the branch,
-// unless they are the same.
+// Relation returns the relation of b to a, both given by their full ids. It is Unknown if one of them is not on the
+// branch, unless they are the same.
 func (h *History) Relation(ctx context.Context, a, b string) (gitobject.Relation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -285,9 +284,8 @@ func (h *History) askRelation(ctx context.Context, a, b plumbing.Hash) (relation
 	}
 }
 
-// Line returns the commits before one along first parents, the nearest first and at most as many as given: what the
-// branch was, one push after the other. It ends early where the history that is here does, and is empty for a commit
-// that is not on the branch. commit is a full id.
+// Line returns at most that many ancestors of a commit along first parents, the nearest first: the former tips of the
+// branch. It ends where a shallow history does, and is empty for a commit that is not on the branch. commit is a full id.
 func (h *History) Line(ctx context.Context, commit string, most int) ([]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Options says how repositories are read. The zero Options read with no replacements, no
-// credentials and the default limits.
+// Options are the options of a Reader. The zero value has no replacements, no credentials and the default limits.
 type Options struct {
 	// Replace holds the values of --replace, each "REPO=PATH", in order: the first that matches wins.
 	Replace []string
@@ -22,15 +21,13 @@ type Options struct {
 	Publishes bool
 	// Env looks up environment variables: tokens, NETRC, HOME. Nil means that none is set.
 	Env func(string) string
-	// Helper is asked for a credential when a server wants one and none is known; see
-	// GitCredential. Nil asks nobody.
+	// Helper returns a credential if a server requires one and none is known, as GitCredential does; may be nil.
 	Helper credentials.CredentialHelper
-	// Tokens mints tokens for repositories; nil mints none. They go after the tokens of a role and before all others.
+	// Tokens creates tokens for repositories, which are used after the tokens of a role and before all others; may be nil.
 	Tokens credentials.TokenSource
-	// Transport sends the http requests. Nil means one like http.DefaultTransport.
+	// Transport sends the HTTP requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
-	// Sleep waits between two tries of one request, or until ctx is done, whose error it then
-	// returns. Nil means by the clock.
+	// Sleep waits before a retry, or returns the error of ctx when that is done; nil means retryafter.Sleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Progress is called with the number of repositories of a Read that are done; may be nil. It may be called
 	// from several goroutines.

@@ -15,28 +15,26 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// RefUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
-// second loses.
+// RefUpdate is a compare-and-swap of one branch: the server rejects it if the branch is not at Old.
 type RefUpdate struct {
 	Branch string
-	// Old is zero if the branch must not exist, new is where it goes.
+	// Old is zero if the branch must not exist.
 	Old, New plumbing.Hash
 }
 
-// PushOrder is one push: all of its updates or none.
+// PushOrder is one push: all of its updates, or none.
 type PushOrder struct {
 	Updates []RefUpdate
-	// Expect are other branches that must still be where they were read.
+	// Expect are the commits that other branches must still have.
 	Expect map[string]plumbing.Hash
-	// Pack writes the new objects. It is called once for each try.
+	// Pack writes the new objects. It is called once per attempt.
 	Pack func(ctx context.Context, w io.Writer) error
 	// Options are push options, sent if the server supports them.
 	Options []string
-	// Purpose is what a person wants of it.
 	Purpose PushPurpose
 }
 
-// PushPurpose is why something is pushed: what helps if it is refused depends on that.
+// PushPurpose is the purpose of a push, on which the hint of a refusal depends.
 type PushPurpose uint8
 
 const (
@@ -48,7 +46,7 @@ const (
 	ToPropose
 )
 
-// settled says what the branches of a server, as they are now, mean for a push.
+// settled compares the current branches of a server with a push: it is done, or the error wraps giterror.ErrConflict.
 func (o PushOrder) settled(branches map[string]plumbing.Hash) (done bool, err error) {
 	done = true
 	for _, u := range o.Updates {
@@ -68,7 +66,7 @@ func (o PushOrder) settled(branches map[string]plumbing.Hash) (done bool, err er
 	return done, nil
 }
 
-// request makes the request for a server that has refs; nil if there is nothing to be done any more.
+// request returns the request for a server with refs; nil if there is nothing left to do.
 func (o PushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
 	done, err := o.settled(wire.Branches(refs))
 	if err != nil || done {
@@ -81,7 +79,7 @@ func (o PushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.Referen
 	}
 	for _, c := range wanted {
 		if refs.Capabilities.Supports(c) {
-			_ = r.Capabilities.Set(c) // a flag without a value cannot be refused
+			_ = r.Capabilities.Set(c) // fails only for flags with a value
 		}
 	}
 	for _, option := range o.Options {
@@ -101,10 +99,10 @@ func (o PushOrder) stream(at wire.Attempt) io.ReadCloser {
 	return &wire.LiveReader{ReadCloser: reader, At: at}
 }
 
-// maxPushText bounds what is kept of what a server says about a push.
+// maxPushText is the maximum length of the output of a server that is kept, in bytes.
 const maxPushText = 8 << 10
 
-// pushText keeps what a server says about a push. It is the only place where it gives its reasons.
+// pushText keeps the output of a server, which contains the reasons of a refusal.
 type pushText struct {
 	text  []byte
 	alive func()
@@ -116,9 +114,9 @@ func (t *pushText) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pushRefused is what a server answers to a push that it does not take.
+// pushRefused is the error of a server that refuses a push.
 type pushRefused struct {
-	// reason is the word on the branch, text what it says beside.
+	// reason is the status of the branch, text the output of the server.
 	reason, text string
 }
 
@@ -126,7 +124,7 @@ func (e *pushRefused) Error() string {
 	return "the server refuses the push: " + giterror.OneLine(e.reason)
 }
 
-// push does what an order says, in as many tries as that takes.
+// push executes an order, with retries.
 func push(ctx context.Context, n *wire.Network, to Repository, order PushOrder) error {
 	for try := 1; ; try++ {
 		err := pushOnce(ctx, n, to, order)

@@ -8,13 +8,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// pushRule is what servers say of a branch that is protected, with what can be done.
+// pushRule is a rule for branches that can refuse a push.
 type pushRule struct {
-	// said is in the text of the server, in lower case; rule is what people find in its settings.
+	// said is in the output of the server, in lower case; rule is the name of the rule in its settings.
 	said, rule string
-	// do helps with any push; publish is instead of it where an output is published, if it is not empty.
+	// do is the hint; publish, if it is not empty, the hint when an output is published.
 	do, publish string
-	// direct says that it is in the way of a commit to the branch, and not of a pull request into it.
+	// direct is true if a pull request into the branch is allowed.
 	direct bool
 }
 
@@ -36,7 +36,7 @@ var pushRules = []pushRule{
 	{said: "rule violations", rule: "a ruleset", do: "exempt kalypso's App or account from the rules for this branch", direct: true},
 }
 
-// advice says what can be done about a push that the rule forbids.
+// advice returns the hint for a push that the rule forbids.
 func (r pushRule) advice(purpose PushPurpose) string {
 	switch {
 	case purpose == toPublish && r.publish != "":
@@ -48,7 +48,7 @@ func (r pushRule) advice(purpose PushPurpose) string {
 	}
 }
 
-// explainRule names the rule that a server has refused a push for, if it is a known one, and what can be done.
+// explainRule adds the rule that refuses a push, if it is a known one, and a hint.
 func explainRule(e *giterror.Error, said string, purpose PushPurpose) {
 	said = strings.ToLower(said)
 	for _, r := range pushRules {
@@ -63,8 +63,7 @@ func explainRule(e *giterror.Error, said string, purpose PushPurpose) {
 	}
 }
 
-// explainPush turns the failure of a push into an Error for people. What a server said about one that it did not take
-// comes with it, as it is the only one who knows.
+// explainPush turns the failure of a push into an Error, with the output of the server.
 func explainPush(to Repository, err error, order PushOrder) *giterror.Error {
 	refused, ok := errors.AsType[*pushRefused](err)
 	if !ok {

@@ -19,11 +19,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Reader reads repositories. It reads each repository and ref once and keeps what it read: a branch
-// that moves meanwhile stays what it was. It is safe for use by several goroutines.
+// Reader reads repositories. It reads each repository and ref once: later changes of a branch are ignored. It is safe for
+// concurrent use.
 type Reader struct {
 	*connections
-	// worktree and publishes are those of Options.
 	worktree, publishes bool
 	progress            func(done, total int)
 	onRead              func(source *model.Source, from string, took time.Duration)
@@ -33,8 +32,7 @@ type Reader struct {
 	listing *listing
 }
 
-// NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
-// usage.
+// NewReader returns a Reader. The error lists all invalid values of opts.Replace.
 func NewReader(opts Options) (*Reader, error) {
 	names, err := giturl.NewResolver(opts.Replace)
 	if err != nil {
@@ -73,12 +71,11 @@ func (r *Reader) Continue(earlier *Reader) {
 	}
 }
 
-// Read reads all refs side by side. The i-th source is that of refs[i], or nil if it could not be
-// read; then the list has an error at refs[i].At that begins with refs[i].Subject. Its rule is one
-// of the Rule constants. The list can hold notices too.
+// Read reads all refs in parallel. The i-th source is that of refs[i], or nil if it could not be read; then the list has
+// an error at refs[i].At that begins with refs[i].Subject.
 //
-// A ref whose place is zero was given on the command line and may be a path of this machine; one
-// that a YAML object names may not, unless a replacement says so.
+// A ref whose place is zero was given on the command line and may be a path of this machine; a ref of a YAML object may
+// not, unless a replacement makes it one.
 func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, diag.List) {
 	r.Prepare(refs)
 	sources := make([]*model.Source, len(refs))
@@ -108,14 +105,13 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	return sources, slices.Concat(lists...)
 }
 
-// ReadOne reads one ref by itself. Notices go to the list; the error is an *Error.
+// ReadOne reads one ref. Notices go to the list; the error is an *Error.
 func (r *Reader) ReadOne(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
 	r.Prepare([]model.Ref{ref})
 	source, err := r.read(ctx, ref, list)
 	return source, r.Clean(err)
 }
 
-// read reads one ref. Notices go to the list; the error is the caller's to report.
 func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
 	at, err := r.Locate(ref)
 	if err != nil {
@@ -175,7 +171,7 @@ func (r *Reader) readServer(ctx context.Context, at giturl.Location, source *mod
 	return gitobject.Prefetch(ctx, tree, files)
 }
 
-// checkPath makes a path that is not there an error. In the GitOps repository it may be new.
+// checkPath returns an error for a path that does not exist. In the GitOps repository it may be new.
 func checkPath(source *model.Source, name string) error {
 	if source.Ref.Role == model.Output && fs.ValidPath(source.Ref.Path) {
 		return nil
@@ -186,8 +182,8 @@ func checkPath(source *model.Source, name string) error {
 	return nil
 }
 
-// checkTree checks the path of a source and all trees that reading it looks at, and returns the
-// files that reading needs. Of the GitOps repository no file is needed to begin with.
+// checkTree checks the path of a source and the trees below it, and returns the files that are needed to read it; none of
+// the GitOps repository.
 func checkTree(source *model.Source, name string) ([]string, error) {
 	if err := checkPath(source, name); err != nil || source.Ref.Role == model.Output {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 // Repository is a git repository, on a server or on this machine.
 type Repository interface {
-	// ID is the same for all connections to one repository. String is what messages call it.
+	// ID is the same for all connections to one repository; String is its name in messages.
 	ID() string
 	String() string
 
@@ -26,26 +26,25 @@ type Repository interface {
 	Reference(name string) (plumbing.Hash, bool)
 	// Abbreviated returns the commits that begin with some digits, at least those of a branch.
 	Abbreviated(ctx context.Context, digits, branch string) ([]plumbing.Hash, error)
-	// Tips reads where all branches are now, and TipNow one of them.
+	// Tips reads the current tips of all branches, and TipNow that of one.
 	Tips(ctx context.Context) (map[string]plumbing.Hash, error)
 	TipNow(ctx context.Context, branch string) (plumbing.Hash, error)
 
-	// CommitAt returns a commit whose trees can then be had from TreesAt. branch is the one that it is said to be on, if
-	// that is known.
+	// CommitAt returns a commit, whose trees are then available from TreesAt. branch is a branch that has it, if known.
 	CommitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error)
 	TreesAt(id plumbing.Hash) gitobject.Store
 
 	// Recent returns the commits from tip back, as many generations as given.
 	Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error)
-	// Trace returns the commits of a range. With alone it is a server.ErrNotAlone if that means to fetch more than
-	// commits.
+	// Trace returns the commits of a range. With alone, the error is server.ErrNotAlone if the server cannot send commits
+	// without files.
 	Trace(ctx context.Context, of gitobject.Range, alone bool) (gitobject.Graph, error)
-	// CutHint says what a person can do about a history that is cut off.
+	// CutHint is the hint for a shallow history.
 	CutHint() string
 
-	// Sender connects for writing.
+	// Sender connects for a push.
 	Sender(ctx context.Context) (wire.Sender, error)
-	// ExplainPush turns the failure of a push of branches into an Error for people.
+	// ExplainPush turns the failure of a push of branches into an Error.
 	ExplainPush(err error, branches string) *giterror.Error
 }
 

@@ -1,4 +1,4 @@
-// Package server reads and writes git repositories on servers: by https or ssh, within limits, and no more of them than is
+// Package server reads and writes Git repositories on servers, over https and ssh, within limits. It fetches only what is
 // needed.
 package server
 
@@ -22,14 +22,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// protocol is a way to speak with a git server.
+// protocol is the connection to a git server over HTTP or SSH.
 type protocol interface {
 	Advertise(wire.Attempt) (*packp.AdvRefs, error)
 	UploadPack(wire.Attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
 	wire.Sender
 }
 
-// Connection is the way to a repository on a server, with one credential.
+// Connection is a connection to a repository on a server, with one credential.
 type Connection struct {
 	At   giturl.Location
 	Role model.Role
@@ -40,17 +40,17 @@ type Connection struct {
 	wire   protocol
 }
 
-// advertisement is what a server says of a repository when it is connected to.
+// advertisement is the list of references and capabilities of a server.
 type advertisement struct {
 	capabilities *capability.List
-	// branches are the tips by name; standard is the name of the branch that HEAD is.
+	// branches are the tips by name; head is the name of the branch that HEAD points to.
 	branches map[string]plumbing.Hash
-	standard string
+	head     string
 	// tags are the commits of the tags by name.
 	tags map[string]plumbing.Hash
-	// advertised are all ids that the server named.
+	// advertised are all listed ids.
 	advertised map[plumbing.Hash]bool
-	// anyID is whether the server takes wants that it did not name.
+	// anyID is true if the server accepts wants that it did not list.
 	anyID bool
 }
 
@@ -63,8 +63,8 @@ func (s *Connection) overHTTP(c *credentials.Credential) *wire.HTTP {
 	return w
 }
 
-// Connect asks the server what it has: with the credential that is known, or without one and then,
-// if it wants one, with what git's helpers know.
+// Connect lists the references with the known credential, or without one and then, if the server requires one, with that
+// of git's credential helpers.
 func (s *Connection) Connect(ctx context.Context, known *credentials.Credential) (*Repository, error) {
 	found, err := s.connect(ctx, known)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Connection) connect(ctx context.Context, known *credentials.Credential)
 			s.wire = s.overHTTP(asked)
 			return s.advertise(ctx)
 		}
-		if ctx.Err() != nil { // whether there is a credential is not known
+		if ctx.Err() != nil { // a helper may have been interrupted
 			err = giterror.Interrupted(ctx)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Connection) advertise(ctx context.Context) (advertisement, error) {
 	}
 	for _, value := range refs.Capabilities.Get(capability.SymRef) {
 		if branch, isHead := strings.CutPrefix(value, "HEAD:refs/heads/"); isHead {
-			found.standard = branch
+			found.head = branch
 		}
 	}
 	_, overHTTP := s.wire.(*wire.HTTP)
@@ -133,18 +133,18 @@ func (s *Connection) advertise(ctx context.Context) (advertisement, error) {
 	return found, nil
 }
 
-// wanted says what is fetched. A server that cannot limit or filter sends more.
+// wanted are the objects to fetch. A server without shallow or filter sends more.
 type wanted struct {
 	ids []plumbing.Hash
-	// have is a commit that is known with all of its history; it may be zero.
+	// have is a commit whose whole history is known; zero for none.
 	have plumbing.Hash
 	// depth limits the history; nil does not.
 	depth packp.Depth
-	// filter leaves out files or trees; an empty one does not.
+	// filter leaves out files or trees; empty for no filter.
 	filter packp.Filter
 }
 
-// request makes a request with what this client and the server have in common.
+// request returns a request with the capabilities that client and server have in common.
 func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 	request := packp.NewUploadPackRequestFromCapabilities(a.capabilities)
 	request.Capabilities.Delete(capability.ThinPack)
@@ -164,14 +164,13 @@ func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 	}
 	for _, flag := range flags {
 		if a.capabilities.Supports(flag) {
-			_ = request.Capabilities.Set(flag) // a flag without a value cannot be refused
+			_ = request.Capabilities.Set(flag) // fails only for flags with a value
 		}
 	}
 	return request
 }
 
-// pack sends a request and reads the pack that it brings. It keeps objects of one kind, or of all:
-// plumbing.InvalidObject.
+// pack sends a request and reads the pack of the answer. It keeps objects of one kind; plumbing.InvalidObject keeps all.
 func (s *Connection) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*gitobject.Pack, error) {
 	limits := s.packLimits()
 	limits.Only = only
@@ -188,7 +187,7 @@ func (s *Connection) pack(ctx context.Context, request *packp.UploadPackRequest,
 	return p, s.spend(err)
 }
 
-// PackLimits returns the limits for inflating a pack of the repository.
+// packLimits returns the limits for inflating a pack of the repository.
 func (s *Connection) packLimits() gitobject.PackLimits {
 	all := s.Net.Limits
 	if s.Budget == nil {
@@ -206,7 +205,7 @@ func (s *Connection) spend(err error) error {
 	return err
 }
 
-// demultiplex takes the pack out of the side bands, if the request asked for any.
+// demultiplex extracts the pack from the side bands, if the request enabled them.
 func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
 	switch {
 	case request.Capabilities.Supports(capability.Sideband64k):
@@ -218,7 +217,7 @@ func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
 	}
 }
 
-// bandReader distinguishes what the server sends in the error band from a broken connection.
+// bandReader distinguishes errors of the server, in the error band, from a broken connection.
 type bandReader struct{ demuxer *sideband.Demuxer }
 
 func (r bandReader) Read(b []byte) (int, error) {
@@ -226,8 +225,7 @@ func (r bandReader) Read(b []byte) (int, error) {
 	return n, wire.AsServerError(err)
 }
 
-// Sender returns a way to push to the repository. It connects anew: the credential that reads need not be the one that
-// writes, and a server may ask for one only then.
+// Sender returns a connection for a push. It is a new one, because a server may require a credential only for writing.
 func (s *Connection) Sender(ctx context.Context) (wire.Sender, error) {
 	w, overHTTP := s.wire.(*wire.HTTP)
 	if !overHTTP {
@@ -241,7 +239,7 @@ func (s *Connection) Sender(ctx context.Context) (wire.Sender, error) {
 	return again, nil
 }
 
-// Tips returns where all branches are now.
+// Tips returns the current tips of all branches.
 func (s *Connection) Tips(ctx context.Context) (map[string]plumbing.Hash, error) {
 	refs, err := s.list(ctx)
 	if err != nil {

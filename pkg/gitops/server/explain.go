@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
-// ExplainPush turns the failure of a push of branches into an Error, which may have secrets in it.
+// ExplainPush turns the failure of a push of branches into an Error, which may contain secrets.
 func (s *Connection) ExplainPush(err error, branches string) *giterror.Error {
 	var status *wire.StatusError
 	var stopped giterror.InterruptedError
@@ -27,7 +27,7 @@ func (s *Connection) ExplainPush(err error, branches string) *giterror.Error {
 	}
 }
 
-// denies reports whether the status is about who asks, and final.
+// denies reports whether the status refuses the credential for good.
 func denies(e *wire.StatusError) bool {
 	switch e.Code {
 	case http.StatusUnauthorized, http.StatusNotFound:
@@ -37,7 +37,7 @@ func denies(e *wire.StatusError) bool {
 	}
 }
 
-// shown says which credential was sent.
+// shown describes the credential that was sent.
 func (s *Connection) shown() string {
 	if c := s.credential(); c != nil {
 		return "the one from " + c.Origin + " was sent"
@@ -45,7 +45,7 @@ func (s *Connection) shown() string {
 	return "no credential was sent"
 }
 
-// credential returns what is shown to the server, or nil.
+// credential returns the credential that is sent, or nil.
 func (s *Connection) credential() *credentials.Credential {
 	if w, ok := s.wire.(*wire.HTTP); ok {
 		return w.Credential
@@ -53,7 +53,7 @@ func (s *Connection) credential() *credentials.Credential {
 	return nil
 }
 
-// explain turns the failure of a remote repository into an Error for people, without secrets.
+// explain turns an error into an Error without secrets.
 func (s *Connection) explain(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func (s *Connection) explained(err error) *giterror.Error {
 	}
 }
 
-// TooLarge returns the error for a repository that exceeds a size limit.
+// tooLarge returns the error for a repository that exceeds a size limit.
 func (s *Connection) tooLarge(limit gitobject.PackLimitError) *giterror.Error {
 	e := giterror.New(giterror.RulePackRefused, "%s is refused: %v", s.At, limit)
 	if limit.Settable && s.Budget != nil {
@@ -118,8 +118,8 @@ func (s *Connection) explainStatus(status *wire.StatusError) *giterror.Error {
 	return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server answers %v", s.At, status)
 }
 
-// denied is the error for a repository that the server does not show. Servers do not say whether it
-// exists to those who may not see it.
+// denied returns the error for a repository that the server does not show. Servers do not distinguish repositories that
+// do not exist from those that the credentials may not read.
 func (s *Connection) denied(shown string) *giterror.Error {
 	return giterror.New(giterror.RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", s.At, shown)
 }

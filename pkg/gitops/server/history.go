@@ -21,7 +21,7 @@ func (r *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Grap
 	found := make(gitobject.Graph, len(p.Objects))
 	for id, object := range p.Objects {
 		if object.TooLarge() {
-			continue // the history is cut off there
+			continue // the history ends there
 		}
 		if found[id], err = gitobject.ParseCommit(object.Data); err != nil {
 			return nil, giterror.New(giterror.RuleInvalidRepository, "%s contains %v", r.At, err)
@@ -38,20 +38,20 @@ func (r *Repository) Recent(ctx context.Context, tip plumbing.Hash, generations 
 	})
 }
 
-// recentKey names a piece of history, which never changes.
+// recentKey identifies a part of a history, which never changes.
 type recentKey struct {
 	tip         plumbing.Hash
 	generations int
 }
 
-// ErrNotAlone is a server that does not send commits without their files.
-var ErrNotAlone = errors.New("it cannot send commits alone")
+// ErrNotAlone is the error of a server that cannot send commits without their files.
+var ErrNotAlone = errors.New("it cannot send commits without files")
 
-// Trace returns the commits of a range. With alone it is an ErrNotAlone if that means to fetch more than commits. A server
-// that offers to filter may still be told not to, and one may not know any more what is known here, as it was forced away.
+// Trace returns the commits of a range. With alone, the error is ErrNotAlone if the server cannot send commits without
+// files. A server can refuse a filter that it offers, and a commit that a force-push has removed.
 func (r *Repository) Trace(ctx context.Context, of gitobject.Range, alone bool) (gitobject.Graph, error) {
 	if of.Tip == of.Since {
-		return nil, nil // a request for what is known already is not one
+		return nil, nil // an empty request is not valid
 	}
 	found, err := r.trace(ctx, wanted{ids: []plumbing.Hash{of.Tip}, have: of.Since, filter: packp.FilterTreeDepth(0)}, alone)
 	if errors.Is(err, ErrNotAlone) {
@@ -77,7 +77,7 @@ func (r *Repository) trace(ctx context.Context, w wanted, alone bool) (gitobject
 	return r.fetchCommits(ctx, w)
 }
 
-// TipNow returns where a branch is now.
+// TipNow returns the current tip of a branch.
 func (r *Repository) TipNow(ctx context.Context, branch string) (plumbing.Hash, error) {
 	tips, err := r.Tips(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Repository) TipNow(ctx context.Context, branch string) (plumbing.Hash, 
 	return plumbing.ZeroHash, giterror.NoBranch(r.At.String(), branch, slices.Sorted(maps.Keys(tips)))
 }
 
-// CutHint says what a person can do about a history that is cut off.
+// CutHint is the hint for a shallow history.
 func (r *Repository) CutHint() string {
 	return "the server has only part of the repository; use one with the full history"
 }

@@ -18,12 +18,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Repository is a repository on a server, seen with one credential. Its branches stay where they were when it was
-// connected to.
+// Repository is a repository on a server, read with one credential. Its branches are those of the time of Connect.
 type Repository struct {
 	*Connection
 	advertisement
-	// Parsed holds trees that were read.
+	// Parsed caches trees.
 	Parsed gitobject.TreeCache
 
 	store   store
@@ -31,24 +30,24 @@ type Repository struct {
 	recents memo.Map[recentKey, gitobject.Graph]
 }
 
-// ID is the normal name of the repository.
+// ID returns the URL of the repository in normal form.
 func (r *Repository) ID() string { return r.At.Read }
 
-// String is what messages call it.
+// String returns the name for messages.
 func (r *Repository) String() string { return r.At.String() }
 
-// IsUnused reports whether nothing was read, or nothing that counts, as a limit was exceeded.
+// IsUnused reports whether no commit was read, or a limit was exceeded, so that the output does not depend on it.
 func (r *Repository) IsUnused() bool {
 	return r.Budget.Exhausted() != nil || r.Role == model.Tenant && len(r.commits.Values()) == 0
 }
 
-// Branches are the tips of the branches.
+// Branches returns the tips of the branches.
 func (r *Repository) Branches() map[string]plumbing.Hash { return r.branches }
 
 // FindBranch finds a branch; an empty name is the default branch.
 func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	if name == "" {
-		name = r.standard
+		name = r.head
 	}
 	if id, ok := r.branches[name]; ok {
 		return gitobject.Branch{Name: name, Commit: id}, nil
@@ -59,7 +58,7 @@ func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 // Reference returns the commit of HEAD, of a tag, or of a longer name such as "heads/main" or "refs/tags/v1".
 func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
 	if name == "HEAD" {
-		id, found := r.branches[r.standard]
+		id, found := r.branches[r.head]
 		return id, found
 	}
 	if id, found := r.tags[name]; found {
@@ -84,10 +83,10 @@ func (r *Repository) Abbreviated(ctx context.Context, digits, branch string) ([]
 	return gitobject.WithPrefix(found, digits), err
 }
 
-// CommitAt fetches a commit with its trees, once. branch is the one that it is said to be on, if that is known.
+// CommitAt fetches a commit with its trees, once. branch is a branch that has it, if known.
 func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error) {
 	return r.commits.Do(ctx, id, func() (gitobject.CommitObject, error) {
-		err := error(&wire.ServerError{Text: "it takes only the tips of branches"})
+		err := error(&wire.ServerError{Text: "it accepts only the tips of branches"})
 		if r.anyID || r.advertised[id] {
 			tip := wanted{ids: []plumbing.Hash{id}, depth: packp.DepthCommits(1)}
 			if r.anyID { // then files can be fetched by themselves
@@ -112,8 +111,8 @@ func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch stri
 	})
 }
 
-// refusedWant reports whether a server did not accept an id. The answer differs: with an error
-// line, in a side band, or by hanging up.
+// refusedWant reports whether a server did not accept an id: servers send an error line or a side band, or close the
+// connection.
 func refusedWant(err error) bool {
 	_, said := errors.AsType[*wire.ServerError](err)
 	return said || errors.Is(err, io.ErrUnexpectedEOF)
@@ -126,8 +125,8 @@ func (r *Repository) noCommit(id plumbing.Hash, branch string) *giterror.Error {
 	return giterror.New(giterror.RuleCommitNotFound, "commit %s not found on branch %q of %s", id, branch, r.At)
 }
 
-// fetchHistory fetches a commit that the server does not give by its id: with the whole history of the branch that it is
-// said to be on. Servers that can filter give any commit.
+// fetchHistory fetches a commit that the server does not send by its id, with the whole history of its branch. Servers
+// that can filter send any commit.
 func (r *Repository) fetchHistory(ctx context.Context, id plumbing.Hash, branch string) error {
 	on, err := r.FindBranch(branch)
 	if err != nil {
@@ -136,7 +135,7 @@ func (r *Repository) fetchHistory(ctx context.Context, id plumbing.Hash, branch 
 	return r.fetch(ctx, wanted{ids: []plumbing.Hash{on.Commit}})
 }
 
-// wantsPerRequest keeps a request below the 10 MB that git http-backend takes.
+// wantsPerRequest keeps a request below the 10 MB that git http-backend accepts.
 const wantsPerRequest = 100_000
 
 func (r *Repository) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.Hash) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// store holds what was fetched from one repository, in memory.
+// store has the objects that were fetched from one repository, in memory.
 type store struct {
 	mu      sync.RWMutex
 	objects map[plumbing.Hash]gitobject.PackObject
-	// dropped is whether a pack held objects that could not be named.
+	// dropped is true if a pack had objects with an unknown id.
 	dropped bool
-	// underWay are the files that are being fetched; the channel is closed when that has ended.
-	underWay map[plumbing.Hash]chan struct{}
+	// pending are the files that are being fetched; the channel is closed at the end.
+	pending map[plumbing.Hash]chan struct{}
 }
 
 func (s *store) add(p *gitobject.Pack) {
@@ -50,21 +50,21 @@ func (s *store) object(kind plumbing.ObjectType, id plumbing.Hash) (gitobject.Pa
 	return object, ok && object.Kind == kind
 }
 
-// claim returns those of the ids that are not there, each once, and that nobody is fetching yet. The
-// caller fetches them and then calls done, which also waits for what others are fetching.
+// claim returns the ids that are missing and not being fetched yet. The caller fetches them and then calls done, which also
+// waits for those that others are fetching.
 func (s *store) claim(ctx context.Context, ids []plumbing.Hash) (mine []plumbing.Hash, done func()) {
 	finished := make(chan struct{})
 	others := map[chan struct{}]bool{}
 	s.mu.Lock()
-	if s.underWay == nil {
-		s.underWay = map[plumbing.Hash]chan struct{}{}
+	if s.pending == nil {
+		s.pending = map[plumbing.Hash]chan struct{}{}
 	}
 	for _, id := range ids {
 		if _, ok := s.objects[id]; ok {
 			continue
 		}
-		if other, ok := s.underWay[id]; !ok {
-			s.underWay[id] = finished
+		if other, ok := s.pending[id]; !ok {
+			s.pending[id] = finished
 			mine = append(mine, id)
 		} else if other != finished {
 			others[other] = true
@@ -74,7 +74,7 @@ func (s *store) claim(ctx context.Context, ids []plumbing.Hash) (mine []plumbing
 	return mine, func() {
 		s.mu.Lock()
 		for _, id := range mine {
-			delete(s.underWay, id)
+			delete(s.pending, id)
 		}
 		s.mu.Unlock()
 		close(finished)
@@ -96,7 +96,7 @@ func (s *store) commit(id plumbing.Hash) (gitobject.CommitObject, bool, error) {
 	return commit, true, err
 }
 
-// fetched is the content of one commit of a remote repository.
+// fetched implements gitobject.Store for one commit.
 type fetched struct {
 	repo   *Repository
 	commit plumbing.Hash

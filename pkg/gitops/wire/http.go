@@ -23,9 +23,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// HTTP speaks git's smart protocol over http. go-git has a client for it, but that one hides
-// which capabilities the server offers, reads error pages of any length, and gives no way to see
-// the status of an answer.
+// HTTP implements git's smart protocol over HTTP. The client of go-git hides the capabilities of the server and the status
+// of answers, and reads error pages of any length.
 type HTTP struct {
 	client *http.Client
 	// Base is the URL of the repository. A redirect of the first request changes it.
@@ -35,23 +34,23 @@ type HTTP struct {
 	maxAdvertisement int64
 }
 
-// The services of git's protocol: what is asked for, and what is sent.
+// The services of git's protocol.
 const (
 	uploadPackService  = "git-upload-pack"
 	receivePackService = "git-receive-pack"
 )
 
 const (
-	// userAgent begins as git's own does: some servers answer nobody else.
+	// userAgent begins like that of git: some servers reject others.
 	userAgent = "git/kalypso"
 	// maxAdvertisement bounds the list of references of a platform repository in bytes.
 	maxAdvertisement = 256 << 20
-	// maxErrorPage bounds how much of an error page is read.
+	// maxErrorPage is the number of bytes of an error page that are read.
 	maxErrorPage = 4 << 10
 	maxRedirects = 5
 )
 
-// NewHTTP returns a way to a repository over HTTP, with a credential or, if c is nil, without one.
+// NewHTTP returns a connection to a repository over HTTP, without a credential if c is nil.
 func NewHTTP(transport http.RoundTripper, a giturl.Address, c *credentials.Credential) *HTTP {
 	w := &HTTP{Base: a.URL(), Credential: c, maxAdvertisement: maxAdvertisement}
 	w.client = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
@@ -68,8 +67,8 @@ func (e *RedirectError) Error() string {
 	return fmt.Sprintf("it redirects to %s, which is not followed: %s", e.host, e.why)
 }
 
-// checkRedirect lets only the first request be redirected, and not to another host: the credential and the trust in what
-// it answers are for the host that was named.
+// checkRedirect allows redirects of the first request on the same host: credentials are for the named host, and only its
+// answers are shown.
 func checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	why := ""
@@ -89,7 +88,7 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Advertise asks for the references and the capabilities, to read.
+// Advertise returns the references and capabilities for reading.
 func (w *HTTP) Advertise(at Attempt) (*packp.AdvRefs, error) {
 	return w.advertiseFor(at, uploadPackService)
 }
@@ -122,7 +121,7 @@ func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) 
 	return refs, nil
 }
 
-// UploadPack asks for a pack. What it returns is still divided into side bands.
+// UploadPack requests a pack. The result may be divided into side bands.
 func (w *HTTP) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	if err := encodeRequest(&body, request); err != nil {
@@ -135,14 +134,14 @@ func (w *HTTP) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.Read
 	response := packp.NewUploadPackResponse(request)
 	head := newBoundedReader(answer.Body, w.maxAdvertisement, "its response before the pack")
 	if err := response.Decode(head); err != nil {
-		_ = answer.Body.Close() // what it could say is less than what is wrong already
+		_ = answer.Body.Close() // after an error
 		return nil, AsServerError(err)
 	}
 	head.left = math.MaxInt64
 	return response, nil
 }
 
-// boundedReader limits the bytes of an answer that is held in memory. Beyond the limit Read returns a PackLimitError.
+// boundedReader limits the bytes of an answer in memory. Beyond the limit, Read returns a PackLimitError.
 type boundedReader struct {
 	io.ReadCloser
 	left, limit int64
@@ -190,12 +189,12 @@ func (w *HTTP) send(at Attempt, request *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		at.Alive() // it may have taken a while
+		at.Alive() // a new token takes time
 		request.SetBasicAuth(w.Credential.User, password)
 	}
 	answer, err := w.client.Do(request)
 	if err != nil {
-		// What http.Client adds is the URL, which the message names already.
+		// http.Client adds the URL, which the message contains already.
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
@@ -221,11 +220,11 @@ func newStatusError(answer *http.Response) *StatusError {
 	return e
 }
 
-// sendAtOnce is how large a push may be, in bytes, that is sent with its length. A larger one goes in
-// chunks, as it is made. It is git's own limit: some servers take no chunks.
+// sendAtOnce is the maximum size in bytes of a push that is sent with its length; a larger one is sent in chunks. It is
+// the limit of git: some servers accept no chunks.
 const sendAtOnce = 1 << 20
 
-// ReceivePack sends the request that build makes for the references that the server has, if it makes one.
+// ReceivePack sends the request that build returns for the references of the server; nothing if it is nil.
 func (w *HTTP) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	refs, err := w.advertiseFor(at, receivePackService)
 	if err != nil {
@@ -236,7 +235,7 @@ func (w *HTTP) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.Refere
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	// The request may be over before all of it is sent.
+	// The server may answer before all of the request is sent.
 	defer reader.Close()
 	go func() { writer.CloseWithError(request.Encode(writer)) }()
 	body, err := buffered(reader)
@@ -251,7 +250,7 @@ func (w *HTTP) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.Refere
 	return ReadReport(answer.Body, request)
 }
 
-// buffered returns all of r if that is little, and else what continues where it was read to.
+// buffered returns the whole content of r if it is small; otherwise a reader of it.
 func buffered(r io.Reader) (io.Reader, error) {
 	var start bytes.Buffer
 	_, err := io.CopyN(&start, r, sendAtOnce)
@@ -265,7 +264,7 @@ func buffered(r io.Reader) (io.Reader, error) {
 	}
 }
 
-// ReadReport reads what a server says of a push.
+// ReadReport reads the report of a server on a push.
 func ReadReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.ReportStatus, error) {
 	report := packp.NewReportStatus()
 	if !request.Capabilities.Supports(capability.ReportStatus) {
@@ -279,8 +278,8 @@ func ReadReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.Repo
 	if err := report.Decode(r); err != nil {
 		return nil, AsServerError(err)
 	}
-	// The hooks that follow a push run after the report, and would end with the connection. What became of the
-	// push is known: if they take too long, that is not its failure.
+	// Hooks after a push run after the report, and would end with the connection. The outcome of the push is known, so
+	// their errors are ignored.
 	_, _ = io.Copy(io.Discard, r)
 	return report, nil
 }

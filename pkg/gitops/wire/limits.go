@@ -9,19 +9,19 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// Limits bound what repositories may make of themselves, and how long they may take.
+// Limits bound the size of repositories and the time of requests.
 type Limits struct {
-	// Object is the size in bytes beyond which a file is not loaded; 64 MiB by default.
+	// Object is the maximum size of a file that is loaded, in bytes; 64 MiB by default.
 	Object int64
-	// Total is the sum in bytes of all that one answer of a server inflates to; 2 GiB by default.
+	// Total is the maximum size of the inflated objects of one answer, in bytes; 2 GiB by default.
 	Total int64
-	// Objects is how many objects one answer may have; 5,000,000 by default.
+	// Objects is the maximum number of objects of one answer; 5,000,000 by default.
 	Objects int
-	// Parallel is how many requests are under way at once; 8 by default.
+	// Parallel is the maximum number of concurrent requests; 8 by default.
 	Parallel int
-	// Stall is how long a server may be silent; a minute by default.
+	// Stall is the timeout without any data; a minute by default.
 	Stall time.Duration
-	// Request is how long one request may take in all; 15 minutes by default.
+	// Request is the timeout of one request; 15 minutes by default.
 	Request time.Duration
 	// Slow is how long a request to an application repository occupies one of the Parallel slots. After that it
 	// continues without a slot, so that it does not delay other requests. The default is 10 seconds.

@@ -22,7 +22,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// Network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
+// Network sends requests, with limits of concurrency and time, and retries.
 type Network struct {
 	Transport http.RoundTripper
 	sleep     func(ctx context.Context, d time.Duration) error
@@ -31,7 +31,7 @@ type Network struct {
 	Limits    Limits
 }
 
-// NewNetwork returns a network. A nil transport is http's own, a nil sleep the clock, a nil waiting tells nobody.
+// NewNetwork returns a network. transport, sleep and waiting may be nil.
 func NewNetwork(transport http.RoundTripper, sleep func(context.Context, time.Duration) error,
 	waiting func(pause time.Duration, why string), limits Limits,
 ) *Network {
@@ -47,15 +47,15 @@ func NewNetwork(transport http.RoundTripper, sleep func(context.Context, time.Du
 }
 
 const (
-	// Tries is how often a request is sent at most.
+	// Tries is the maximum number of attempts of a request.
 	Tries = 3
-	// firstPause is about how long to wait before the second try; each further pause is twice that.
+	// firstPause is the approximate wait before the first retry; it doubles with each retry.
 	firstPause = 500 * time.Millisecond
-	// maxPause is how long a server may make us wait. If it asks for more, its answer is final.
+	// maxPause is the maximum wait that a server can request; a longer one makes its answer final.
 	maxPause = time.Minute
 )
 
-// Attempt is one try of a request.
+// Attempt is one attempt of a request.
 type Attempt struct {
 	Ctx context.Context
 	// Alive is called when enough bytes have arrived; it restarts the stall timeout.
@@ -69,7 +69,7 @@ var (
 	errTooLong = fmt.Errorf("the request took too long: %w", context.DeadlineExceeded)
 )
 
-// Retry sends a request until it succeeds, fails for good, was tried often enough, or has used up the budget.
+// Retry sends a request until it succeeds, fails permanently, has used all attempts, or exhausts the budget.
 func (n *Network) Retry(ctx context.Context, b *Budget, send func(Attempt) error) error {
 	for try := 1; ; try++ {
 		if err := b.Exhausted(); err != nil {
@@ -92,7 +92,7 @@ func (n *Network) Retry(ctx context.Context, b *Budget, send func(Attempt) error
 	}
 }
 
-// pause waits after a failure, as long as the budget lasts.
+// pause waits after a failure, within the budget.
 func (n *Network) pause(ctx context.Context, b *Budget, pause time.Duration, failure error) error {
 	limited, end, err := b.begin(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (n *Network) Once(ctx context.Context, b *Budget, send func(Attempt) error)
 	}
 }
 
-// PauseAfter says whether a failed request is worth another try, and after how long.
+// PauseAfter returns whether a failed request should be retried, and after which pause.
 func PauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
 	if !Transient(err) {
 		return 0, false
@@ -172,19 +172,19 @@ func PauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
 	return retryafter.Backoff(firstPause, try), true
 }
 
-// Sender is a way to push to a git server. build makes the request when the server has said what it has; if it returns
-// none, nothing is sent.
+// Sender pushes to a git server. build returns the request for the references of the server; if it is nil, nothing is
+// sent.
 type Sender interface {
 	ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
 }
 
-// BrokenError is a connection that failed, as opposed to a server that answered.
+// BrokenError is the error of a broken connection, not of a server that answered.
 type BrokenError struct{ Err error }
 
 func (e BrokenError) Error() string { return e.Err.Error() }
 func (e BrokenError) Unwrap() error { return e.Err }
 
-// ServerError is what a git server says instead of an answer.
+// ServerError is an error message of a git server.
 type ServerError struct{ Text string }
 
 func (e *ServerError) Error() string { return e.Text }
@@ -194,7 +194,7 @@ type StatusError struct {
 	Code       int
 	Text       string
 	retryAfter time.Duration
-	// minted says that the credential was made for this run: it may not be known to all of GitHub yet.
+	// minted is true if the credential was created in this run: not all servers of GitHub may accept it yet.
 	minted bool
 }
 
@@ -206,7 +206,7 @@ func (e *StatusError) Error() string {
 	return message
 }
 
-// Transient reports whether the same request may succeed a little later.
+// Transient reports whether a retry of the request may succeed.
 func Transient(err error) bool {
 	var status *StatusError
 	if errors.As(err, &status) {
@@ -217,7 +217,7 @@ func Transient(err error) bool {
 		case http.StatusUnauthorized:
 			return status.minted
 		default:
-			// GitHub announces its secondary rate limits so.
+			// the form of GitHub's secondary rate limits
 			return status.Code == http.StatusForbidden && status.retryAfter > 0
 		}
 	}
@@ -240,7 +240,7 @@ func Transient(err error) bool {
 	}
 }
 
-// LiveReader reports that something arrived, and tells a broken connection from an answer.
+// LiveReader reports received data, and marks the errors of a broken connection.
 type LiveReader struct {
 	io.ReadCloser
 	At Attempt
@@ -260,7 +260,7 @@ func (r *LiveReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// AsServerError keeps the failures of connections apart from what servers say.
+// AsServerError turns an error into a ServerError, unless it is one of the connection.
 func AsServerError(err error) error {
 	var (
 		broken  BrokenError
@@ -277,7 +277,7 @@ func AsServerError(err error) error {
 	}
 }
 
-// Branches returns the branches that a server has listed.
+// Branches returns the branches of a list of references.
 func Branches(refs *packp.AdvRefs) map[string]plumbing.Hash {
 	branches := map[string]plumbing.Hash{}
 	for name, id := range refs.References {

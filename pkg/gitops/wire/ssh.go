@@ -21,18 +21,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// SSH speaks git's protocol over ssh, with the keys of the SSH agent and the hosts of
-// known_hosts. Each request is a connection of its own.
+// SSH implements git's protocol over SSH, with the keys of the SSH agent and the hosts of known_hosts. Each request has its
+// own connection.
 type SSH struct {
 	client   transport.Transport
 	endpoint *transport.Endpoint
 	azure    bool
 }
 
-// dialTimeout is how long it may take to connect.
+// dialTimeout is the timeout of connecting.
 const dialTimeout = 30 * time.Second
 
-// NewSSH returns a way to a repository over SSH, with the keys of the agent.
+// NewSSH returns a connection to a repository over SSH, with the keys of the agent.
 func NewSSH(a giturl.Address) (*SSH, error) {
 	endpoint := &transport.Endpoint{Protocol: "ssh", User: a.User, Host: a.Host, Path: a.Path}
 	if endpoint.User == "" {
@@ -49,12 +49,12 @@ func NewSSH(a giturl.Address) (*SSH, error) {
 }
 
 // azureHost reports whether a host is Azure DevOps, which serves only clients that can multi_ack.
-// go-git hides what the server offers, so it cannot be asked.
+// go-git hides the capabilities of the server, so the host decides.
 func azureHost(host string) bool {
 	return strings.HasSuffix(host, ".dev.azure.com") || strings.HasSuffix(host, ".visualstudio.com")
 }
 
-// SSHError is a connection that was refused to us.
+// SSHError is the error of a refused connection.
 type SSHError struct {
 	err  error
 	Hint string
@@ -63,8 +63,7 @@ type SSHError struct {
 func (e *SSHError) Error() string { return e.err.Error() }
 func (e *SSHError) Unwrap() error { return e.err }
 
-// agentKeys authenticates with the SSH agent, and accepts the hosts that known_hosts has, by the
-// kinds of keys that it has of them.
+// agentKeys authenticates with the SSH agent, and accepts the hosts in known_hosts with the types of keys there.
 type agentKeys struct {
 	*gitssh.PublicKeysCallback
 	host string
@@ -89,7 +88,7 @@ func (w *SSH) connect(ctx context.Context) (transport.UploadPackSession, error) 
 	return connectSSH(ctx, w, w.client.NewUploadPackSession)
 }
 
-// connectSSH opens a session. go-git cannot be interrupted meanwhile; it is left behind.
+// connectSSH opens a session. go-git cannot be interrupted, so a goroutine closes the session later.
 func connectSSH[S io.Closer](ctx context.Context, w *SSH, open func(*transport.Endpoint, transport.AuthMethod) (S, error)) (none S, err error) {
 	agent, err := gitssh.NewSSHAgentAuth(w.endpoint.User)
 	if err != nil {
@@ -122,7 +121,7 @@ func connectSSH[S io.Closer](ctx context.Context, w *SSH, open func(*transport.E
 	}
 }
 
-// asSSHError tells a host that cannot be reached from one that does not let us in.
+// asSSHError distinguishes a host that cannot be reached from one that refuses access.
 func asSSHError(err error) error {
 	var network net.Error
 	switch {
@@ -139,7 +138,7 @@ func asSSHError(err error) error {
 	}
 }
 
-// Advertise asks for the references and the capabilities, to read.
+// Advertise returns the references and capabilities for reading.
 func (w *SSH) Advertise(at Attempt) (*packp.AdvRefs, error) {
 	session, err := w.connect(at.Ctx)
 	if err != nil {
@@ -166,7 +165,7 @@ func (w *SSH) advertised(at Attempt, session transport.UploadPackSession) (*pack
 	return refs, nil
 }
 
-// UploadPack asks for a pack. What it returns is still divided into side bands.
+// UploadPack requests a pack. The result may be divided into side bands.
 func (w *SSH) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
 	session, err := w.connect(at.Ctx)
 	if err != nil {
@@ -184,7 +183,7 @@ func (w *SSH) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadC
 	return &LiveReader{ReadCloser: response, At: at}, nil
 }
 
-// ReceivePack sends the request that build makes for the references that the server has, if it makes one.
+// ReceivePack sends the request that build returns for the references of the server; nothing if it is nil.
 func (w *SSH) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	session, err := connectSSH(at.Ctx, w, w.client.NewReceivePackSession)
 	if err != nil {
@@ -201,7 +200,7 @@ func (w *SSH) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.Referen
 		return nil, err
 	}
 	report, err := session.ReceivePack(at.Ctx, request)
-	if report != nil { // its own error is in it
+	if report != nil { // it contains its error
 		return report, nil
 	}
 	return nil, AsServerError(err)
