@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// assertionLife is how long the App's own signature is good for; GitHub takes ten minutes at most.
+	// assertionLife is the validity of the App's own signature; GitHub accepts at most ten minutes.
 	assertionLife = 9 * time.Minute
-	// clockSkew is by how much the clock of this machine may be ahead.
+	// clockSkew is the tolerated difference of the clock of this machine.
 	clockSkew = time.Minute
 )
 
-// App is a GitHub App: the tokens for the repositories of a run, as few as can be, one for all repositories of an owner
-// that need the same permissions, and for these only. It may be used by several goroutines at once.
+// App creates the tokens of a GitHub App: one token for all repositories of an owner that need the same permissions, and
+// for these only. It is safe for concurrent use.
 //
-// ghinstallation knows numeric ids only, and the clock of the machine; it brings two further modules. What would remain
-// of it is the signature, which golang-jwt does.
+// ghinstallation supports only numeric ids and the clock of the machine, and depends on two further modules. Only its
+// signature would be of use, which golang-jwt creates.
 type App struct {
 	AppConfig
 	client *Client
@@ -47,36 +47,36 @@ type App struct {
 	bot   gitobject.Identity
 }
 
-// AppConfig says which App it is, and what it is for.
+// AppConfig is the configuration of an App.
 type AppConfig struct {
-	// ID is its id or client id.
+	// ID is the App ID or client ID.
 	ID string
 	// Server is the GitHub that has the App; the zero Server is github.com.
 	Server Server
-	// Needs are the permissions on the repositories of a role.
+	// Needs returns the permissions for the repositories of a role.
 	Needs func(model.Role) Needs
-	// Minted is called with each token, before anything is sent with it; nil does nothing.
+	// Minted is called with each token before its first use; may be nil.
 	Minted func(token string)
 }
 
-// Needs are permissions: "read" or "write" by the names that GitHub's API has for them.
+// Needs are permissions: "read" or "write", by their names in GitHub's API.
 type Needs struct {
-	// Required are those without which there is no token.
+	// Required are the permissions that each token must have.
 	Required map[string]string
-	// Optional are asked for if the owner has granted them. Where one is missing, what needs it fails later, by itself.
+	// Optional are requested if the owner has granted them. Without one, only requests that need it fail.
 	Optional map[string]string
 }
 
 var _ credentials.TokenSource = (*App)(nil)
 
-// NewApp returns an App by its private key, the content of the PEM file that GitHub gives out. Of the options the token
-// and the URL are not used. It sends nothing yet.
+// NewApp returns an App with its private key, the content of the PEM file of GitHub. It ignores the token and the URL of
+// the options, and sends no request.
 func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if strings.Trim(c.ID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.") != "" || c.ID == "" {
 		return nil, errors.New("the ID of the GitHub App must be its number or its client ID")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM(privateKey)
-	if err != nil { // the error may repeat what it could not read
+	if err != nil { // the error may contain parts of the key
 		return nil, errors.New("the private key of the GitHub App is not an RSA key in PEM, as GitHub provides it")
 	}
 	if c.Minted == nil {
@@ -84,7 +84,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	}
 	o.API = c.Server.Home()
 	o.Token = assertions{c.ID, key, o.orDefaults().Now}
-	o.Limits.Apart = time.Nanosecond // GitHub asks for pauses between changes of what people see, and a token is none
+	o.Limits.Apart = time.Nanosecond // GitHub requires pauses only between changes of content
 	client, err := New(o)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	return &App{AppConfig: c, client: client, owners: map[string]*owner{}, scopes: map[string]*scope{}}, nil
 }
 
-// assertions are what an App shows of itself: that it has its private key.
+// assertions are signed with the private key of the App.
 type assertions struct {
 	id  string
 	key *rsa.PrivateKey
@@ -158,7 +158,7 @@ func (a *App) locate(repo string) (Location, bool) {
 	return at, found && strings.EqualFold(at.API, a.Server.Home())
 }
 
-// scope returns the scope of a repository, and its name there. It is nil for what is not on the App's GitHub.
+// scope returns the scope of a repository and its name; nil if it is not on the App's GitHub.
 func (a *App) scope(role model.Role, repo string) (*scope, string) {
 	at, found := a.locate(repo)
 	if !found {
@@ -177,8 +177,8 @@ func (a *App) scope(role model.Role, repo string) (*scope, string) {
 	return a.scopes[key], strings.ToLower(at.Name)
 }
 
-// Source returns what hands out tokens for the API of a repository, for Options.Token. It hands out none for a
-// repository that the App is not installed on.
+// Source returns the tokens for the API of a repository, for Options.Token. They are empty for a repository without an
+// installation of the App.
 func (a *App) Source(role model.Role, repo string) TokenSource {
 	s, name := a.scope(role, repo)
 	return &appSource{a, s, name}
@@ -205,8 +205,7 @@ func (s *appSource) renew(value string) {
 
 func (s *appSource) appID() string { return s.app.ID }
 
-// installation is an App as an owner has installed it. go-github has a field for each permission that there was in
-// 2023; a map by name has those of today.
+// installation is the installation of an App for an owner. go-github has fields for the permissions of 2023 only.
 type installation struct {
 	ID          int64             `json:"id"`
 	URL         string            `json:"html_url"`
@@ -214,7 +213,7 @@ type installation struct {
 	Permissions map[string]string `json:"permissions"`
 }
 
-// installed returns the App as an owner has it installed. Otherwise the Error is of the kind NotFound.
+// installed returns the installation for an owner. If there is none, the Error is of the kind NotFound.
 func (a *App) installed(ctx context.Context, owner string) (*installation, error) {
 	// The path is documented for users; organizations are users here.
 	request, err := a.client.api.NewRequest(http.MethodGet, "users/"+url.PathEscape(owner)+"/installation", nil)
@@ -225,7 +224,7 @@ func (a *App) installed(ctx context.Context, owner string) (*installation, error
 	if _, err := a.client.api.Do(ctx, request, &found); err != nil {
 		explained := a.explain(owner, "find the installation of the GitHub App", err)
 		if explained.Kind == NotFound && strings.Contains(explained.Message, "Integration not found") {
-			explained.Kind, explained.Hint = Denied, a.hint() // it is the App that is not found
+			explained.Kind, explained.Hint = Denied, a.hint() // the App does not exist
 		}
 		return nil, explained
 	}
@@ -249,14 +248,14 @@ func (i *installation) grants(name, access string) bool {
 	return granted == access || granted == "write" || granted == "admin"
 }
 
-// mintRequest is what a token is for.
+// mintRequest is the request for a token.
 type mintRequest struct {
 	owner        string
 	repositories []string
 	permissions  map[string]string
 }
 
-// permit says why the installation cannot have a token with some permissions.
+// permit returns an error if the installation does not have the permissions.
 func (i *installation) permit(app string, r mintRequest) error {
 	denied := &Error{Kind: Denied, Repository: r.owner, Act: actMint}
 	if i.Suspended != nil {
@@ -289,7 +288,7 @@ func (i *installation) page() string {
 
 const actMint = "request a token of the GitHub App"
 
-// mint makes a token. The Error is of the kind NotFound if the App is not installed for all of the repositories.
+// mint creates a token. The Error is of the kind NotFound if the App is not installed for all of the repositories.
 func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, error) {
 	if err := i.permit(a.ID, r); err != nil {
 		return Token{}, err
@@ -310,7 +309,7 @@ func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, 
 		return Token{}, explained
 	}
 	token := minted.GetToken()
-	// It must fit into a header, and into the line that masks it in the log of a workflow.
+	// It must be valid in a header, and in the line that masks it in the log of a workflow.
 	if token == "" || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) || minted.GetExpiresAt().IsZero() {
 		return Token{}, a.explain(r.owner, actMint, incomplete())
 	}
@@ -319,7 +318,7 @@ func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, 
 	return Token{Value: token, Minted: a.client.wire.Now(), Expires: minted.GetExpiresAt().Time}, nil
 }
 
-// explain adds what is particular about Apps. about is an owner or a repository.
+// explain adds the hints for Apps. about is an owner or a repository.
 func (a *App) explain(about, act string, err error) *Error {
 	e := a.client.wire.classify(operation{act: act}, err)
 	if e.Act == "" {
@@ -335,26 +334,26 @@ func (a *App) explain(about, act string, err error) *Error {
 	return e
 }
 
-// hint is for an App that GitHub does not recognise.
+// hint returns the hint for an App that GitHub does not recognize.
 func (a *App) hint() string {
 	return fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine must be correct", a.ID)
 }
 
 const (
-	// renewBefore is how long before its end a token is replaced: longer than any one request.
+	// renewBefore is the time before its expiry when a token is replaced: longer than any request.
 	renewBefore = 5 * time.Minute
-	// maxNames is how many repositories GitHub takes for one token.
+	// maxNames is GitHub's maximum number of repositories of one token.
 	maxNames = 500
-	// maxProbes is how many repositories are asked about at once.
+	// maxProbes is the maximum number of concurrent requests for installations.
 	maxProbes = 8
 )
 
-// owner is an owner of repositories, and the App as it has it installed.
+// owner is an owner of repositories, with its installation of the App.
 type owner struct {
 	app  *App
 	name string
 
-	// mu is held while the installation is asked for.
+	// mu is held while the installation is requested.
 	mu           sync.Mutex
 	asked        bool
 	installation *installation // nil if the owner does not have the App
@@ -379,24 +378,23 @@ type scope struct {
 	owner *owner
 	needs Needs
 
-	// mu is held while a token is made: others wait for it, as it may be for them too.
+	// mu is held while a token is created, which may be for waiting callers, too.
 	mu sync.Mutex
-	// expected are the names that a token will be asked for, in order, in lower case.
+	// expected are the names of Expect, in lower case.
 	expected []string
-	// shared are the tokens by name; nil for what the App is not installed on.
+	// shared are the tokens by name; nil for a repository without an installation.
 	shared map[string]*sharedToken
-	// alone says that what has no token yet gets one of its own.
+	// alone is true if each further repository gets its own token.
 	alone bool
 }
 
-// sharedToken is a token and what it is for. Its value is empty if it is to be replaced.
+// sharedToken is a token and its repositories. Its value is empty if it must be replaced.
 type sharedToken struct {
 	repositories []string
 	token        Token
 }
 
-// token returns a token that is good for five minutes at least, for name and others; none if the App is not installed
-// on it.
+// token returns a token that is valid for at least five minutes, for name and others; none without an installation.
 func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -423,7 +421,7 @@ func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	return token, err
 }
 
-// renew drops a token that GitHub refuses, so that the next one is new.
+// renew removes a token that GitHub refuses, so that the next one is new.
 func (s *scope) renew(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -439,7 +437,7 @@ func isMissing(err error) bool {
 	return errors.As(err, &e) && e.Kind == NotFound
 }
 
-// mint makes a token with the permissions that are needed, and of the others with those that are granted.
+// mint creates a token with the required permissions, and with the optional ones that are granted.
 func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) {
 	permissions := maps.Clone(s.needs.Required)
 	for name, access := range s.needs.Optional {
@@ -447,14 +445,14 @@ func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) 
 			permissions[name] = access
 		}
 	}
-	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
+	if len(repositories) == 0 || len(permissions) == 0 { // to GitHub, none means all
 		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
 	}
 	return s.owner.app.mint(ctx, s.owner.installation, mintRequest{s.owner.name, repositories, permissions})
 }
 
-// share makes a token for name: with all that are expected, else with those of them that the App is installed on,
-// else by itself.
+// share creates a token for name and the expected repositories, else for those of them with an installation, else for name
+// alone.
 func (s *scope) share(ctx context.Context, name string) error {
 	group := s.waiting(name)
 	token, err := s.mint(ctx, group)
@@ -484,7 +482,7 @@ func (s *scope) share(ctx context.Context, name string) error {
 	return nil
 }
 
-// waiting are name and those that are expected and have no token yet, as many as fit.
+// waiting returns name and the expected names without a token, up to maxNames.
 func (s *scope) waiting(name string) []string {
 	group := []string{name}
 	for _, one := range s.expected {
@@ -495,7 +493,7 @@ func (s *scope) waiting(name string) []string {
 	return group
 }
 
-// installedOn returns those of a group that the App is installed on, and notes the others.
+// installedOn returns the names of a group with an installation, and records the others.
 func (s *scope) installedOn(ctx context.Context, group []string) ([]string, error) {
 	is := make([]bool, len(group))
 	probes, ctx := errgroup.WithContext(ctx)

@@ -17,43 +17,41 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// Options say which GitHub is spoken to and how. The zero Options speak to github.com without a token.
+// Options are the options of a Client. The zero value is for github.com without a token.
 type Options struct {
 	// API is the base URL of the REST API, GITHUB_API_URL; https://api.github.com if empty.
 	API string
-	// Token is sent to the host of API and nowhere else. Nil asks without one.
+	// Token is sent only to the host of API; nil for no token.
 	Token TokenSource
-	// ActionsToken says that the token is the GITHUB_TOKEN of a workflow: what is done with it starts no workflow.
+	// ActionsToken is true for the GITHUB_TOKEN of a workflow: its changes start no workflow.
 	ActionsToken bool
-	// UserAgent names the program; "kalypso" if empty.
+	// UserAgent is the name of the program; "kalypso" if empty.
 	UserAgent string
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
-	// Sleep waits, or until ctx is done, whose error it then returns. Nil means by the clock.
+	// Sleep waits, or returns the error of ctx when that is done; nil means retryafter.Sleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now is the clock; nil means that of the machine.
 	Now func() time.Time
-	// Notice is called when something is tried again, and why, with a line for people; nil does nothing.
+	// Notice is called before a retry with a line for people; may be nil.
 	Notice func(line string)
-	// Limits bound the tries.
 	Limits Limits
 }
 
-// Limits bound how long GitHub is waited for. A field that is zero has its default.
+// Limits bound retries. A zero field has its default.
 type Limits struct {
-	// Tries is how often a request is sent at most; 5 by default.
+	// Tries is the maximum number of attempts of a request; 5 by default.
 	Tries int
-	// Request is how long one try may take; a minute by default.
+	// Request is the timeout of one attempt; a minute by default.
 	Request time.Duration
-	// Wait is how long GitHub may make us wait for the next try; 15 minutes by default. If it asks for more, or for
-	// more than the context allows, the request is given up at once.
+	// Wait is the maximum wait that GitHub can request before a retry; 15 minutes by default. If it requests more, or
+	// more than the context allows, the request fails at once.
 	Wait time.Duration
-	// Apart is how long after a request that changes something the next such may come; a second by default, as
-	// GitHub asks for.
+	// Apart is the minimum time between two requests that change something; a second by default, as GitHub requires.
 	Apart time.Duration
 }
 
-// Client speaks to one GitHub with one token. It may be used by several goroutines at once.
+// Client is a client of one GitHub with one token. It is safe for concurrent use.
 type Client struct {
 	api          *gh.Client
 	graphQL      string
@@ -61,7 +59,7 @@ type Client struct {
 	wire         *transport
 }
 
-// New returns a client. It sends nothing yet. An error says which option is no good.
+// New returns a client. It sends no request. The error is about an invalid option.
 func New(o Options) (*Client, error) {
 	base, err := parseAPI(cmp.Or(o.API, publicAPI))
 	if err != nil {
@@ -90,7 +88,7 @@ func sameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
-// Repository returns a repository. It sends nothing yet.
+// Repository returns a repository. It sends no request.
 func (c *Client) Repository(owner, name string) *Repository {
 	return &Repository{client: c, owner: owner, name: name}
 }
@@ -124,33 +122,33 @@ func (o Options) orDefaults() Options {
 type Token struct {
 	// Value is the secret.
 	Value string
-	// Minted is when it was made for this run. Zero is a token that was there before: one that is refused
-	// is then refused for good, while a token that was just made may not be known everywhere yet.
+	// Minted is the time of its creation in this run; zero for an older token. A new token may not be accepted by all
+	// servers of GitHub yet.
 	Minted time.Time
-	// Expires is when it ends; zero is unknown.
+	// Expires is the time of its expiry; zero if unknown.
 	Expires time.Time
 }
 
-// TokenSource hands out the token for the next request.
+// TokenSource returns the token for the next request.
 type TokenSource interface {
 	Token(ctx context.Context) (Token, error)
 }
 
 // appTokens is a TokenSource of a GitHub App.
 type appTokens interface {
-	// renew makes the next token a new one, in place of one that GitHub refuses.
+	// renew replaces a token that GitHub refuses.
 	renew(value string)
 	// appID is the id of the App.
 	appID() string
 }
 
-// StaticToken is the token of a variable. The empty one asks GitHub without a token.
+// StaticToken is the token of a variable; empty for no token.
 type StaticToken string
 
 // Token returns the token.
 func (s StaticToken) Token(context.Context) (Token, error) { return Token{Value: string(s)}, nil }
 
-// Format hides the token from whoever prints what holds it, with any verb.
+// Format hides the token, with any verb.
 func (s StaticToken) Format(f fmt.State, _ rune) { fmt.Fprint(f, "***") }
 
 // Format hides the secret.

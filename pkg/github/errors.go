@@ -13,48 +13,47 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// Kind says what sort of failure an Error is.
+// Kind is the kind of an Error.
 type Kind string
 
-// The kinds of failures. All of them are failures of the remote, not of the fleet.
+// The kinds of errors. All of them are errors of the remote, not of the fleet.
 const (
-	// Denied is a token that is refused, or that lacks a permission.
+	// Denied is a token that is refused or lacks a permission.
 	Denied Kind = "denied"
-	// NotFound is what does not exist, or must not be known to exist by this token.
+	// NotFound is something that does not exist or is not visible to the token.
 	NotFound Kind = "not-found"
-	// RateLimited is too many requests, for longer than there is time.
+	// RateLimited is a rate limit with a longer wait than Limits.Wait or the context allow.
 	RateLimited Kind = "rate-limited"
-	// Unavailable is a server that does not answer, or answers with a failure or nonsense, tries included.
+	// Unavailable is a server without an answer, or with an error or an invalid answer, after retries.
 	Unavailable Kind = "unavailable"
-	// Invalid is a request that GitHub understands and will not do, whoever asks.
+	// Invalid is a request that GitHub refuses regardless of the token.
 	Invalid Kind = "invalid"
 )
 
-// Error is something that could not be done on GitHub. Those that mean that a remote ref changed are
-// giterror.ErrConflict, too.
+// Error is the error of a request to GitHub. It is giterror.ErrConflict if a remote ref has changed.
 type Error struct {
 	Kind Kind
 	// Repository is "owner/name".
 	Repository string
-	// Act is what was tried, such as "open a pull request".
+	// Act is the action, such as "open a pull request".
 	Act string
-	// Message is one line; no secret is in it.
+	// Message is one line without secrets.
 	Message string
 	// Hint says what to do; it may be empty.
 	Hint string
 	// Status is that of GitHub's answer; zero if there was none.
 	Status int
-	// Permission is what the token lacks, such as "pull requests: write"; empty if that is not it.
+	// Permission is the missing permission, such as "pull requests: write"; empty for other errors.
 	Permission string
 
-	// moved is true if starting again from reading may succeed, or find that nothing is left to do.
+	// moved is true if the run should start again from reading.
 	moved bool
-	// maybeDone says that GitHub may have done it nevertheless.
+	// maybeDone is true if the action may have succeeded.
 	maybeDone bool
 	err       error
 }
 
-// Error says what was tried, where, and why it was not done.
+// Error returns the action, the repository and the message.
 func (e *Error) Error() string {
 	if e.Act == "" {
 		return e.Message
@@ -62,13 +61,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s in %s: %s", e.Act, e.Repository, e.Message)
 }
 
-// Unwrap returns the end of a context that was behind it, or nil.
+// Unwrap returns the error of the context that ended the request, or nil.
 func (e *Error) Unwrap() error { return e.err }
 
 // Is reports whether the error is giterror.ErrConflict.
 func (e *Error) Is(target error) bool { return e.moved && target == giterror.ErrConflict }
 
-// operation is something that is done on GitHub, and the permission that it takes.
+// operation is an action on GitHub and the permission that it needs.
 type operation struct {
 	act  string
 	need string
@@ -79,7 +78,7 @@ func (r *Repository) explain(op operation, err error) error {
 		return nil
 	}
 	e := r.client.wire.classify(op, err)
-	if e.Act == "" { // else it is about something that had to be done first
+	if e.Act == "" { // else it is the error of a previous operation
 		e.Repository, e.Act = r.String(), op.act
 	}
 	return e
@@ -103,7 +102,7 @@ func (t *transport) classify(op operation, err error) *Error {
 	}
 }
 
-// harmlessCause keeps of what was behind an error only the end of a context: anything else may hold a secret.
+// harmlessCause returns the error of a context, or nil: other wrapped errors may contain a secret.
 func harmlessCause(err error) error {
 	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, harmless) {
@@ -120,7 +119,7 @@ func hintLater(kind Kind) string {
 	return "run again later"
 }
 
-// hidden is how a hint begins about what GitHub says is not there.
+// hidden is the prefix of hints for status 404.
 const hidden = "not found, or not visible to the token: "
 
 func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
@@ -139,7 +138,7 @@ func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 	case http.StatusNotFound:
 		e.Kind = NotFound
 		if op.need != "" {
-			// GitHub hides what a token must not see, and also what it must not change.
+			// GitHub also returns 404 for a missing permission.
 			t.lack(e, op.need)
 			e.Hint = hidden + e.Hint
 		}
@@ -149,7 +148,7 @@ func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 	return e
 }
 
-// deny explains a 403, which has more reasons than a missing permission.
+// deny explains a 403, which has other reasons besides a missing permission.
 func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said string) {
 	e.Kind = Denied
 	lower := strings.ToLower(said)
@@ -190,7 +189,7 @@ func (t *transport) lack(e *Error, permission string) {
 	}
 }
 
-// inWorkflow returns permissions as a workflow asks for them; of alternatives, the first.
+// inWorkflow returns permissions in the format of workflows; of alternatives, the first.
 func inWorkflow(permissions string) string {
 	permissions, _, _ = strings.Cut(permissions, " or ")
 	var asked []string
@@ -201,7 +200,7 @@ func inWorkflow(permissions string) string {
 	return strings.Join(asked, ", ")
 }
 
-// saidBy returns what GitHub says of an error, with what it says of the fields.
+// saidBy returns GitHub's message about an error and its fields.
 func saidBy(answer *gh.ErrorResponse) string {
 	parts := []string{answer.Message}
 	for _, field := range answer.Errors {
@@ -215,7 +214,7 @@ func saidBy(answer *gh.ErrorResponse) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
-// status returns the status of the answer behind an error; zero if there is none.
+// status returns the HTTP status of an error; zero if there is none.
 func status(err error) int {
 	var answered *gh.ErrorResponse
 	if errors.As(err, &answered) && answered.Response != nil {
@@ -224,7 +223,7 @@ func status(err error) int {
 	return 0
 }
 
-// complains reports whether GitHub found fault with a field, in the given way.
+// complains reports whether an error has a code for a field.
 func complains(err error, field, code string) bool {
 	var answered *gh.ErrorResponse
 	return errors.As(err, &answered) && slices.ContainsFunc(answered.Errors, func(e gh.Error) bool {
@@ -232,7 +231,7 @@ func complains(err error, field, code string) bool {
 	})
 }
 
-// says reports whether GitHub's message about an error has some words in it, in any case.
+// says reports whether GitHub's message about an error contains words in lower case.
 func says(err error, words string) bool {
 	var answered *gh.ErrorResponse
 	return errors.As(err, &answered) && strings.Contains(strings.ToLower(saidBy(answered)), words)

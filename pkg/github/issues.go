@@ -15,7 +15,7 @@ import (
 
 const writeIssues = "issues: write"
 
-// OpenIssues lists the open issues that bear a label and are no pull requests.
+// OpenIssues lists the open issues with a label, without pull requests.
 func (r *Repository) OpenIssues(ctx context.Context, label string) ([]pullrequest.Issue, error) {
 	issues, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
 		return r.client.api.Issues.ListByRepo(ctx, r.owner, r.name, &gh.IssueListByRepoOptions{
@@ -38,7 +38,7 @@ func issueFromGitHub(i *gh.Issue) pullrequest.Issue {
 	return pullrequest.Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: i.GetBody()}
 }
 
-// CreateIssue opens an issue with a label, which is made if it is missing.
+// CreateIssue opens an issue with a label, which is created if it is missing.
 func (r *Repository) CreateIssue(ctx context.Context, title, body, label string) (pullrequest.Issue, error) {
 	if err := r.ensureLabel(ctx, label); err != nil {
 		return pullrequest.Issue{}, fmt.Errorf("open an issue: %w", err)
@@ -69,8 +69,7 @@ func (r *Repository) EditIssue(ctx context.Context, number int, title, body stri
 	return r.explain(operation{act: fmt.Sprintf("update issue #%d", number), need: writeIssues}, err)
 }
 
-// CloseIssue closes an issue, with a comment that says why. It is closed first: a comment that is missing does
-// less harm than one that comes with every run.
+// CloseIssue closes an issue, and then adds a comment: a missing comment does less harm than one in each run.
 func (r *Repository) CloseIssue(ctx context.Context, number int, comment string) error {
 	_, _, err := r.client.api.Issues.Edit(ctx, r.owner, r.name, number, &gh.IssueRequest{
 		State: ptr("closed"), StateReason: ptr("completed"),
@@ -92,7 +91,7 @@ func styleOf(label string) (color, description string) {
 	return "ededed", ""
 }
 
-// AddLabels adds labels, and makes those that the repository does not have.
+// AddLabels adds labels, and creates those that the repository does not have.
 func (r *Repository) AddLabels(ctx context.Context, number int, labels []string) error {
 	for _, label := range labels {
 		if err := r.ensureLabel(ctx, label); err != nil {
@@ -116,7 +115,7 @@ func (r *Repository) ensureLabel(ctx context.Context, label string) error {
 			Name: ptr(label), Color: ptr(color), Description: ptr(description),
 		})
 		if complains(err, "name", "already_exists") {
-			return nil // somebody was faster
+			return nil // a concurrent run was faster
 		}
 		return err
 	}, func() (bool, error) { return r.hasLabel(ctx, label) })
@@ -130,7 +129,7 @@ func (r *Repository) hasLabel(ctx context.Context, label string) (bool, error) {
 	return err == nil, r.explain(operation{act: fmt.Sprintf("read the label %q", label), need: "issues: read or pull requests: read"}, err)
 }
 
-// RemoveLabel removes a label; it succeeds if the label is not on.
+// RemoveLabel removes a label; a missing label is not an error.
 func (r *Repository) RemoveLabel(ctx context.Context, number int, label string) error {
 	_, err := r.client.api.Issues.RemoveLabelForIssue(ctx, r.owner, r.name, number, url.PathEscape(label))
 	if status(err) == http.StatusNotFound && says(err, "label does not exist") {
@@ -151,7 +150,7 @@ func (r *Repository) Comment(ctx context.Context, number int, body string) error
 	})
 }
 
-// comments lists those of an issue or a pull request, the oldest first.
+// comments lists the comments of an issue or pull request, the oldest first.
 func (r *Repository) comments(ctx context.Context, number int) ([]*gh.IssueComment, error) {
 	comments, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
 		return r.client.api.Issues.ListComments(ctx, r.owner, r.name, number, &gh.IssueListCommentsOptions{ListOptions: page})
@@ -160,11 +159,11 @@ func (r *Repository) comments(ctx context.Context, number int) ([]*gh.IssueComme
 	return comments, r.explain(op, err)
 }
 
-// Sticky is what became of a comment that is kept up to date.
+// Sticky is the result of KeepComment.
 type Sticky struct {
 	// Action is "created", "updated" or "unchanged".
 	Action string
-	// URL is empty for one that was created.
+	// URL is empty for a new comment.
 	URL string
 }
 

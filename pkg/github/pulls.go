@@ -22,7 +22,7 @@ func (r *Repository) Open(ctx context.Context, base string) ([]pullrequest.Reque
 
 // Last returns the newest pull request from head into base that is not open, or nil.
 func (r *Repository) Last(ctx context.Context, head, base string) (*pullrequest.Request, error) {
-	about, err := r.about(ctx) // of a repository that moved, the filter knows the new owner only
+	about, err := r.about(ctx) // after a transfer, the filter needs the new owner
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,7 @@ func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]
 	return found, nil
 }
 
-// within reports whether the head of a pull request is a branch of the repository it goes to. Names do not
-// show that: those of a repository that was renamed differ.
+// within reports whether the head of a pull request is a branch of the same repository. Names can differ after a rename.
 func within(p *gh.PullRequest) bool {
 	head, base := p.GetHead().GetRepo(), p.GetBase().GetRepo()
 	return head.GetID() != 0 && head.GetID() == base.GetID()
@@ -95,7 +94,7 @@ func stateOf(p *gh.PullRequest) pullrequest.State {
 	return pullrequest.Open
 }
 
-// Create opens a pull request. If there is an open one already it returns that one as it is, with existed.
+// Create opens a pull request. If there is an open one already, it returns that one, with existed.
 func (r *Repository) Create(ctx context.Context, n pullrequest.NewRequest) (pullrequest.Request, bool, error) {
 	var (
 		op      = operation{act: fmt.Sprintf("open a pull request from %q into %q", n.Head, n.Base), need: writePulls}
@@ -118,7 +117,7 @@ func (r *Repository) Create(ctx context.Context, n pullrequest.NewRequest) (pull
 		case err == nil:
 			created = fromGitHub(p)
 		case says(err, "a pull request already exists"):
-			// It may be too new for the list: then this is tried again, like a creation of unknown outcome.
+			// It may be too new for the list, so this is retried like a creation of unknown outcome.
 			return &Error{Kind: Invalid, Status: status(err), Message: "GitHub reports one, but lists none", maybeDone: true, moved: true}
 		case says(err, "no commits between"), complains(err, "head", "invalid"), complains(err, "base", "invalid"):
 			return withMoved(r.explain(op, err), true)
@@ -141,13 +140,13 @@ func (r *Repository) find(ctx context.Context, head, base string) (*pullrequest.
 	return nil, nil
 }
 
-// Edit sets the title and the body of an open pull request. One that is not open is giterror.ErrConflict.
+// Edit sets the title and the body of a pull request. The error is giterror.ErrConflict if it is not open.
 func (r *Repository) Edit(ctx context.Context, number int, title, body string) error {
 	return r.edit(ctx, fmt.Sprintf("update pull request #%d", number), number,
 		&gh.PullRequest{Title: ptr(title), Body: ptr(body)}, pullrequest.Open)
 }
 
-// Close closes a pull request and sets its body. One that was merged meanwhile is giterror.ErrConflict.
+// Close closes a pull request and sets its body. The error is giterror.ErrConflict if it is merged.
 func (r *Repository) Close(ctx context.Context, number int, body string) error {
 	return r.edit(ctx, fmt.Sprintf("close pull request #%d", number), number,
 		&gh.PullRequest{State: ptr("closed"), Body: ptr(body)}, pullrequest.Closed)
@@ -167,8 +166,8 @@ func (r *Repository) edit(ctx context.Context, act string, number int, change *g
 
 const writeBoth = "contents: write and pull requests: write"
 
-// AutoMerge merges a pull request as soon as its requirements are met: at once if they are, and only if its
-// head is still the commit given; else it is giterror.ErrConflict. The note is for people; it may be empty.
+// AutoMerge merges a pull request when its requirements are met, possibly at once. The error is giterror.ErrConflict if its
+// head is another commit. The note is for people; it may be empty.
 func (r *Repository) AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error) {
 	op := operation{act: fmt.Sprintf("auto-merge pull request #%d", number), need: writeBoth}
 	p, err := r.settled(ctx, op, number, headCommit)
@@ -196,7 +195,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, headCommit strin
 	return merged, r.actionsNote(number, merged), nil
 }
 
-// actionsNote warns of what GitHub does not do for its own token.
+// actionsNote warns that a merge with GITHUB_TOKEN starts no workflow.
 func (r *Repository) actionsNote(number int, merged bool) string {
 	if !r.client.actionsToken {
 		return ""
@@ -208,8 +207,7 @@ func (r *Repository) actionsNote(number int, merged bool) string {
 	return fmt.Sprintf("the merge of #%d %s no workflow, because it uses GITHUB_TOKEN; use a GitHub App if a workflow waits for it", number, will)
 }
 
-// settled reads a pull request until it shows the commit given, and GitHub knows whether that can be merged. Both
-// take it a while after a push.
+// settled reads a pull request until it has the commit and its merge state, which take some seconds after a push.
 func (r *Repository) settled(ctx context.Context, op operation, number int, headCommit string) (*gh.PullRequest, error) {
 	for _, delay := range append(retryDelays(), 0) {
 		p, _, err := r.client.api.PullRequests.Get(ctx, r.owner, r.name, number)
@@ -232,14 +230,14 @@ func (r *Repository) settled(ctx context.Context, op operation, number int, head
 	return nil, r.explain(op, &Error{Kind: Invalid, Message: "its head is another commit", moved: true})
 }
 
-// mergeMethod chooses how to merge: with a merge commit if the repository allows that, as squashing and rebasing
-// may drop the trailers that say where a change is from.
+// mergeMethod returns the method to merge with: a merge commit if the repository allows it, because squashing and rebasing
+// may drop the trailers.
 func (r *Repository) mergeMethod(ctx context.Context) (string, error) {
 	about, err := r.about(ctx)
 	switch {
 	case err != nil:
 		return "", err
-	case about.AllowMergeCommit == nil, about.GetAllowMergeCommit(): // hidden from those who may not push
+	case about.AllowMergeCommit == nil, about.GetAllowMergeCommit(): // visible only with write access
 		return "merge", nil
 	case about.GetAllowSquashMerge():
 		return "squash", nil
@@ -249,7 +247,7 @@ func (r *Repository) mergeMethod(ctx context.Context) (string, error) {
 	return "merge", nil
 }
 
-// errReady is GitHub's refusal to wait with a merge that could be done at once.
+// errReady is GitHub's refusal of auto-merge for a pull request that can be merged at once.
 var errReady = errors.New("it is ready to be merged")
 
 const (
@@ -282,7 +280,7 @@ func (r *Repository) enableAutoMerge(ctx context.Context, op operation, p *gh.Pu
 	return e
 }
 
-// KeepOpen turns off auto-merge, unless the pull request is merged already; it succeeds if auto-merge is off.
+// KeepOpen turns off auto-merge; it is not an error if it is off.
 func (r *Repository) KeepOpen(ctx context.Context, number int) error {
 	op := operation{act: fmt.Sprintf("turn off auto-merge of pull request #%d", number), need: writeBoth}
 	p, _, err := r.client.api.PullRequests.Get(ctx, r.owner, r.name, number)
@@ -292,7 +290,7 @@ func (r *Repository) KeepOpen(ctx context.Context, number int) error {
 	return r.ask(ctx, op, disableMutation, map[string]any{"id": p.GetNodeID()}, nil)
 }
 
-// merge merges a pull request now. That the base moved meanwhile is tried again, as often as there are delays.
+// merge merges a pull request now, with retries if the base was modified meanwhile.
 func (r *Repository) merge(ctx context.Context, op operation, p *gh.PullRequest, method string) error {
 	var err error
 	for _, delay := range append(retryDelays(), 0) {
@@ -315,7 +313,7 @@ func (r *Repository) merge(ctx context.Context, op operation, p *gh.PullRequest,
 	return r.explain(op, err)
 }
 
-// mergedAfterAll forgives a refusal to merge what was merged by an earlier try, or by somebody else.
+// mergedAfterAll ignores a refusal if the pull request is merged, by an earlier attempt or somebody else.
 func (r *Repository) mergedAfterAll(ctx context.Context, op operation, p *gh.PullRequest, refused error) error {
 	now, _, err := r.client.api.PullRequests.Get(ctx, r.owner, r.name, p.GetNumber())
 	switch {
@@ -327,7 +325,7 @@ func (r *Repository) mergedAfterAll(ctx context.Context, op operation, p *gh.Pul
 	return r.explain(op, refused)
 }
 
-// RequestReviews asks people ("name") and teams ("owner/team") for a review.
+// RequestReviews requests reviews of people ("name") and teams ("owner/team").
 func (r *Repository) RequestReviews(ctx context.Context, number int, reviewers []string) error {
 	op := operation{act: fmt.Sprintf("request reviews of #%d from %s", number, strings.Join(reviewers, ", ")), need: writePulls}
 	var request gh.ReviewersRequest
@@ -351,8 +349,7 @@ func (r *Repository) RequestReviews(ctx context.Context, number int, reviewers [
 	return r.explainTeams(op, err)
 }
 
-// explainTeams explains why teams cannot be asked. What a token sees of teams depends on a permission that
-// GitHub does not speak of in this answer.
+// explainTeams adds the permission for teams, which GitHub's answer does not mention.
 func (r *Repository) explainTeams(op operation, err error) error {
 	const both = "pull requests: write and members: read"
 	explained := r.explain(operation{act: op.act, need: both}, err)
@@ -369,7 +366,7 @@ func (r *Repository) explainTeams(op operation, err error) error {
 	return e
 }
 
-// Assign adds assignees. GitHub leaves out silently whom it cannot assign: that is an error here.
+// Assign adds assignees. GitHub silently ignores people whom it cannot assign, which is an error here.
 func (r *Repository) Assign(ctx context.Context, number int, people []string) error {
 	op := operation{act: fmt.Sprintf("assign #%d to %s", number, strings.Join(people, ", ")), need: writePulls}
 	issue, _, err := r.client.api.Issues.AddAssignees(mayRepeat(ctx), r.owner, r.name, number, people)

@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// Repository is a repository on GitHub. It may be used by several goroutines at once.
+// Repository is a repository on GitHub. It is safe for concurrent use.
 type Repository struct {
 	client      *Client
 	owner, name string
@@ -43,13 +43,13 @@ func (r *Repository) String() string { return r.owner + "/" + r.name }
 
 const (
 	perPage = 100
-	// maxPages bounds a list: a server that always names a next page must not keep us for ever.
+	// maxPages is the maximum number of pages of a list, for a server that always returns a next page.
 	maxPages = 1000
-	// maxCreations is how often a creation is tried of which it is unknown whether it succeeded.
+	// maxCreations is the maximum number of attempts of a creation with an unknown outcome.
 	maxCreations = 3
 )
 
-// about returns what GitHub says of the repository itself, asking once.
+// about reads the repository, once.
 func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,8 +82,7 @@ func all[T any](ctx context.Context, list func(context.Context, gh.ListOptions) 
 	}
 }
 
-// create makes something once. If it is unknown whether that worked, it reads whether the thing is there,
-// and only if it is not tries again.
+// create creates something once: after an unknown outcome, it retries only if a read shows that it does not exist.
 func (r *Repository) create(ctx context.Context, op operation, create func() error, exists func() (bool, error)) error {
 	for try := 1; ; try++ {
 		err := r.explain(op, create())
@@ -107,8 +106,8 @@ func (r *Repository) create(ctx context.Context, op operation, create func() err
 	}
 }
 
-// Tip returns the commit that a branch has now. It is read from the branch itself: a pull request may show an
-// older one for a while after a push. A branch that is not there is giterror.ErrConflict.
+// Tip returns the current commit of a branch; a pull request may have an older one for some seconds after a push. The
+// error is giterror.ErrConflict if there is no such branch.
 func (r *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	ref, _, err := r.client.api.Git.GetRef(ctx, r.owner, r.name, "refs/heads/"+branch)
 	if err != nil {
@@ -119,7 +118,7 @@ func (r *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	return ref.GetObject().GetSHA(), nil
 }
 
-// withMoved marks an error as one to start over after.
+// withMoved marks an error as giterror.ErrConflict if moved is true.
 func withMoved(err error, moved bool) error {
 	var e *Error
 	if moved && errors.As(err, &e) {
@@ -128,18 +127,17 @@ func withMoved(err error, moved bool) error {
 	return err
 }
 
-// ptr returns where a copy of value is: go-github takes what is optional as pointers.
+// ptr returns a pointer to a copy of value, for optional fields of go-github.
 func ptr[T any](value T) *T { return &value }
 
-// retryDelays are the waits between looks at something that GitHub is still computing.
+// retryDelays are the waits between reads of something that GitHub is computing.
 func retryDelays() []time.Duration {
 	return []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 }
 
-// Dispatch starts the workflow in a file of .github/workflows as it is on a branch. If it is unknown whether it was
-// started it is started again, and thus perhaps twice: nothing on GitHub distinguishes a run from one that somebody else
-// started with the same inputs, what is started must be fit to run twice anyhow, and one that was lost would never be
-// made up for.
+// Dispatch starts the workflow in a file of .github/workflows on a branch. After an unknown outcome it starts the workflow
+// again, possibly twice: GitHub does not distinguish a run from one of somebody else with the same inputs, and workflows
+// must tolerate it, while a lost run would never be repeated.
 func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error {
 	op := operation{act: fmt.Sprintf("start the workflow %q on %q", workflow, branch), need: "actions: write"}
 	file := strings.TrimPrefix(workflow, workflows)
@@ -165,10 +163,10 @@ func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inpu
 	return r.explain(op, e)
 }
 
-// workflows is the directory that GitHub looks for workflows in.
+// workflows is GitHub's directory of workflows.
 const workflows = ".github/workflows/"
 
-// hintDispatch says what to do about a workflow that GitHub does not start. It is empty if that is as for any request.
+// hintDispatch returns the hint for a workflow that GitHub does not start; empty for the usual hint.
 func hintDispatch(e *Error, file, branch string, inputs map[string]string) string {
 	file = workflows + file
 	said := strings.ToLower(e.Message)
@@ -193,8 +191,8 @@ func hintDispatch(e *Error, file, branch string, inputs map[string]string) strin
 	return ""
 }
 
-// IsAncestor reports whether a commit is in the history of another, or is the same. Commits that the repository does not
-// have, and two without a common history, are errors: the answer is never guessed.
+// IsAncestor reports whether ancestor is in the history of descendant, or the same. Missing commits, and two without a
+// common history, are errors.
 func (r *Repository) IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
 	op := operation{act: fmt.Sprintf("compare %.12s with %.12s", ancestor, descendant), need: "contents: read"}
 	for _, commit := range []string{ancestor, descendant} {
@@ -202,7 +200,7 @@ func (r *Repository) IsAncestor(ctx context.Context, ancestor, descendant string
 			return false, r.explain(op, err)
 		}
 	}
-	// Only what is said of the whole is of interest: one commit to a page is the least that can be asked for.
+	// Only the status is needed; one commit per page is the minimum.
 	compared, _, err := r.client.api.Repositories.CompareCommits(ctx, r.owner, r.name, ancestor, descendant, &gh.ListOptions{PerPage: 1})
 	if err != nil {
 		return false, r.explain(op, r.explainAncestry(op, err))
@@ -216,8 +214,7 @@ func (r *Repository) IsAncestor(ctx context.Context, ancestor, descendant string
 	return false, r.explain(op, incomplete())
 }
 
-// explainAncestry makes an Error of what GitHub says of histories. Of a commit that is not there it says no more than
-// "Not Found".
+// explainAncestry explains the errors of a comparison. For a missing commit, GitHub returns only "Not Found".
 func (r *Repository) explainAncestry(op operation, err error) error {
 	switch {
 	case says(err, "no common ancestor"):
@@ -236,7 +233,7 @@ func (r *Repository) explainAncestry(op operation, err error) error {
 	return e
 }
 
-// checkCommit refuses what is not a full commit SHA: to GitHub it may be a branch, or a part of a path.
+// checkCommit returns an error for other texts than full commit SHAs, which GitHub could treat as branches or paths.
 func checkCommit(id string) error {
 	if giturl.CommitForm.MatchString(id) {
 		return nil
@@ -244,7 +241,7 @@ func checkCommit(id string) error {
 	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not a full commit SHA", id)}
 }
 
-// unknownCommit is what GitHub says, in lower case, of a commit that the repository does not have.
+// unknownCommit is GitHub's message, in lower case, for a commit that the repository does not have.
 const unknownCommit = "no commit found"
 
 func noCommit(err error) error {

@@ -13,8 +13,8 @@ type Location struct {
 	Owner, Name string
 }
 
-// Server is the GitHub that a workflow runs on. The zero Server is none: then only github.com, and
-// the domain ghe.com below which GitHub hosts others, are known to be GitHub.
+// Server is the GitHub of a workflow. The zero value is none: then only github.com and the subdomains of ghe.com are known
+// to be GitHub.
 type Server struct {
 	// URL is GITHUB_SERVER_URL, API is GITHUB_API_URL; if that is empty, it follows from URL.
 	URL, API string
@@ -29,11 +29,11 @@ const (
 	hosted = ".ghe.com"
 )
 
-// names are what owners and repositories can be called. As they become part of paths, nothing else may pass.
+// names matches the names of owners and repositories, which become parts of paths.
 var names = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// Locate returns where a repository is on GitHub; false if it is not there. The name is a normal one,
-// as giturl.NormalURL returns it.
+// Locate returns the location of a repository on GitHub; false if it is not there. The name is in the normal form of
+// giturl.NormalURL.
 func (s Server) Locate(name string) (Location, bool) {
 	at, err := url.Parse(name)
 	if err != nil || at.Host == "" || at.User != nil {
@@ -41,7 +41,7 @@ func (s Server) Locate(name string) (Location, bool) {
 	}
 	server := at.Scheme + "://" + strings.ToLower(at.Host)
 	if at.Scheme == "ssh" && strings.EqualFold(at.Host, "ssh.github.com:443") {
-		server = publicServer // the way in where port 22 is closed
+		server = publicServer // ssh over the port of https
 	}
 	owner, repo, _ := strings.Cut(strings.TrimPrefix(at.Path, "/"), "/")
 	if !validName(owner) || !validName(repo) {
@@ -55,10 +55,10 @@ func validName(name string) bool {
 	return names.MatchString(name) && name != "." && name != ".."
 }
 
-// own is the server itself, in the form in which servers are compared; empty if there is none.
+// own returns the URL of the server in normal form; empty if there is none.
 func (s Server) own() string { return strings.ToLower(strings.TrimSuffix(s.URL, "/")) }
 
-// apiOf returns the base URL of the REST API of a server; nothing if it is not known to be GitHub.
+// apiOf returns the base URL of the REST API of a server; empty if it is not known to be GitHub.
 func (s Server) apiOf(server string) string {
 	host := strings.TrimPrefix(server, "https://")
 	switch {
@@ -74,7 +74,7 @@ func (s Server) apiOf(server string) string {
 	return ""
 }
 
-// Home is the base URL of the REST API of the server itself; that of github.com if there is none.
+// Home returns the base URL of the REST API of the server; that of github.com if there is none.
 func (s Server) Home() string {
 	if s.URL == "" {
 		return publicAPI
@@ -82,7 +82,7 @@ func (s Server) Home() string {
 	return s.apiOf(s.own())
 }
 
-// graphQLOf returns where GitHub has its GraphQL API if the other one is at rest.
+// graphQLOf returns the URL of the GraphQL API for the base URL of the REST API.
 func graphQLOf(rest string) string {
 	if server, enterprise := strings.CutSuffix(strings.TrimSuffix(rest, "/"), enterpriseAPI); enterprise {
 		return server + "/api/graphql"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Settings are those of a repository that a run depends on.
+// Settings are the settings of a repository that a run depends on.
 type Settings struct {
 	// ShowsMerges reports whether the fields about merges are known: GitHub shows them only to those who may push.
 	ShowsMerges bool
@@ -78,7 +78,7 @@ func (r *Repository) IsProtected(ctx context.Context, branch string) (bool, erro
 	return found.Protection.Enabled, err
 }
 
-// WorkflowToken reads what the GITHUB_TOKEN of workflows may do: write by default, and open pull requests.
+// WorkflowToken reads the permissions of the GITHUB_TOKEN of workflows: to write by default, and to open pull requests.
 func (r *Repository) WorkflowToken(ctx context.Context) (writes, opens bool, err error) {
 	var found struct {
 		Default string `json:"default_workflow_permissions"`

@@ -67,9 +67,9 @@ func isWhole(s *gh.RepoStatus, commit string) bool {
 	return s.GetID() != 0 && s.GetContext() != "" && s.GetState() != "" && strings.HasSuffix(s.GetURL(), "/"+commit)
 }
 
-// SetStatus adds a status to a commit. GitHub takes a thousand of a context: if it is unknown whether one was added,
-// it is added again only if the newest is another. What GitHub would refuse is left out of it: see description and
-// webPage. A commit that the repository does not have is an Error of the kind NotFound.
+// SetStatus adds a status to a commit. GitHub accepts a thousand per context, so after an unknown outcome it is added again
+// only if the newest is different. Values that GitHub would refuse are changed: see description and webPage. A commit that
+// the repository does not have is an Error of the kind NotFound.
 func (r *Repository) SetStatus(ctx context.Context, commit string, status promote.Status) error {
 	op := operation{act: fmt.Sprintf("set the status %q of %.12s", status.Context, commit), need: "statuses: write"}
 	if err := checkCommit(commit); err != nil {
@@ -115,8 +115,8 @@ func explainStatus(err error) error {
 	return err
 }
 
-// description makes a text fit for a description: a line of at most promote.MaxDescription characters, without
-// secrets. GitHub refuses those beyond the Basic Multilingual Plane ("doesn't accept 4-byte Unicode"), such as emojis.
+// description sanitizes a description: one line of at most promote.MaxDescription characters, without secrets. GitHub
+// refuses characters beyond the Basic Multilingual Plane ("doesn't accept 4-byte Unicode"), such as emojis.
 func (r *Repository) description(text string) string {
 	const last = 0xFFFF
 	fit := []rune(r.client.wire.secrets.Line(text))
@@ -131,7 +131,7 @@ func (r *Repository) description(text string) string {
 	return strings.TrimRight(string(fit[:promote.MaxDescription-1]), " ") + "…"
 }
 
-// webPage returns the URL of a page, or nothing if GitHub would refuse it or it has a secret in it.
+// webPage returns a URL; empty if GitHub would refuse it or it contains a secret.
 func (r *Repository) webPage(text string) string {
 	at, err := url.Parse(text)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || r.client.wire.secrets.Clean(text) != text {
@@ -147,9 +147,8 @@ func orNil(text string) *string {
 	return &text
 }
 
-// Bot returns who the App is as an author of commits, so that they lead to its page: the user NAME[bot] with the
-// address that GitHub has for it. It asks once, for the user with the token of the repository, as an App's own
-// signature does not open that page.
+// Bot returns the App as an author of commits that GitHub links to its page: the user NAME[bot] with its address at GitHub.
+// It is read once, with the token of the repository, because an App's own signature has no access to users.
 func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, error) {
 	a.botMu.Lock()
 	defer a.botMu.Unlock()
@@ -169,7 +168,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 	if err != nil {
 		return gitobject.Identity{}, with.explain(operation{act: "find the user " + login}, err)
 	}
-	host := "github.com" // that of the addresses that GitHub makes for those who show none
+	host := "github.com"
 	if at, err := url.Parse(a.Server.URL); err == nil {
 		host = cmp.Or(at.Hostname(), host)
 	}
@@ -177,7 +176,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 	return a.bot, nil
 }
 
-// ActionsBot is who the GITHUB_TOKEN of a workflow is as an author of commits.
+// ActionsBot returns the GITHUB_TOKEN of a workflow as an author of commits.
 func ActionsBot() gitobject.Identity {
 	return gitobject.Identity{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"}
 }

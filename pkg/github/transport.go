@@ -23,25 +23,23 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// transport sends requests with the token, to its host only; those that change something a second apart; and again, later,
-// after server errors and rate limits. It reads answers to their end, so that one that was cut off is an error instead of
-// a short answer.
+// transport sends requests with the token, only to its host, with a pause between changes, and retries after server errors
+// and rate limits. It reads answers completely, so that one that is cut off is an error.
 //
-// gofri/go-github-ratelimit and hashicorp/go-retryablehttp sleep by the clock of the machine, which tests would have to
-// wait for; what they do besides is the loop of RoundTrip.
+// gofri/go-github-ratelimit and hashicorp/go-retryablehttp use the clock of the machine, so tests would have to wait.
 type transport struct {
 	Options
 	api     *url.URL
 	secrets *credentials.Scrubber
 
 	mu sync.Mutex
-	// free is when the next change may be sent.
+	// free is the time when the next change may be sent.
 	free time.Time
 }
 
 const (
-	// maxAnswer bounds an answer in bytes. A page of a hundred pull requests with bodies as long as GitHub takes
-	// them is a tenth of it.
+	// maxAnswer is the maximum length of an answer in bytes, ten times that of a page of a hundred pull requests with bodies
+	// of maximum length.
 	maxAnswer    = 128 << 20
 	maxRedirects = 3
 )
@@ -55,14 +53,14 @@ const (
 	readOnly
 )
 
-// mayRepeat marks requests whose outcome does not depend on how often they are done, although they are POSTs.
+// mayRepeat marks idempotent POST requests.
 func mayRepeat(ctx context.Context) context.Context { return context.WithValue(ctx, repeatable, true) }
 
-// reading marks requests that change nothing, although they are POSTs.
+// reading marks POST requests that change nothing.
 func reading(ctx context.Context) context.Context { return context.WithValue(ctx, readOnly, true) }
 
-// checkRedirect follows redirects to another path, as of a repository that was renamed, but not to another host or with
-// another method: a POST that becomes a GET would seem to have worked.
+// checkRedirect allows redirects to another path, as after a rename of a repository, but not to another host or with
+// another method: a POST that becomes a GET would seem to succeed.
 func (t *transport) checkRedirect(to *http.Request, via []*http.Request) error {
 	switch {
 	case !sameHost(to.URL, t.api):
@@ -75,8 +73,8 @@ func (t *transport) checkRedirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip sends a request, again if need be. Answers that say to come later, and answers that were never
-// whole, become errors of this package once the tries are used up.
+// RoundTrip sends a request, with retries. Rate limits, server errors and incomplete answers become errors of this package
+// after the last attempt.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !sameHost(r.URL, t.api) {
 		return nil, fmt.Errorf("refuse to send the token for %s to %s", t.api.Host, r.URL.Host)
@@ -143,7 +141,7 @@ func (t *transport) keepApart(ctx context.Context) error {
 	return t.Sleep(ctx, delay)
 }
 
-// tokenError is a token that could not be had. It is not tried again here: who mints it has done so.
+// tokenError is the error of a TokenSource, which has its own retries.
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string { return e.err.Error() }
@@ -165,11 +163,11 @@ func outgoing(ctx context.Context, r *http.Request, token Token) (*http.Request,
 	return sent, nil
 }
 
-// readWhole reads the body of an answer into memory. Of a success it must be JSON: a list that a proxy
-// dropped must not become an empty one.
+// readWhole reads the body of an answer into memory. That of a success must be JSON: a list that a proxy dropped must not
+// be an empty one.
 func readWhole(answer *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
-	_ = answer.Body.Close() // all that it could say was said by ReadAll
+	_ = answer.Body.Close() // ReadAll has returned the error
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	good := answer.StatusCode/100 == 2 && answer.StatusCode != http.StatusNoContent
 	switch {
@@ -185,8 +183,8 @@ func readWhole(answer *http.Response) error {
 	return nil
 }
 
-// waitForToken decides what a refused token means. One that was just minted may not be known everywhere yet:
-// it waits. One that was minted before may have been revoked: a new one takes its place, once.
+// waitForToken handles a refused token. A new one may not be accepted by all servers yet, so it waits. An older one of an
+// App may have been revoked, so it is replaced, once.
 func (t *transport) waitForToken(r *http.Request, token Token, refused int) (again bool, err error) {
 	const young = time.Minute
 	if token.Minted.IsZero() || refused >= 3 {
@@ -208,23 +206,23 @@ func (t *transport) waitForToken(r *http.Request, token Token, refused int) (aga
 const (
 	// firstDelay doubles with every try.
 	firstDelay = time.Second
-	// limitDelay is what GitHub asks for if it says that there were too many requests, and not for how long.
+	// limitDelay is the wait that GitHub requires after a rate limit without a duration.
 	limitDelay = time.Minute
 )
 
-// failure is a try after which a request may be sent again.
+// failure is a failed attempt after which a request may be retried.
 type failure struct {
 	kind Kind
-	// why is for people, after "GitHub".
+	// why is the reason for people, after "GitHub".
 	why string
-	// wait is how long GitHub asks to wait; zero if it does not say.
+	// wait is the wait that GitHub requests; zero if it requests none.
 	wait time.Duration
-	// harmless says that nothing was done, so that any request may be sent again.
+	// harmless is true if nothing was changed, so that any request may be retried.
 	harmless bool
 	cause    error
 }
 
-// failure returns why a request may be sent again; nil if there is an answer to hand on, or an error that would stay.
+// failure returns the reason for a retry; nil for an answer or error that is final.
 func (t *transport) failure(answer *http.Response, err error) *failure {
 	if err != nil {
 		return t.failureOf(err)
@@ -235,7 +233,7 @@ func (t *transport) failure(answer *http.Response, err error) *failure {
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
 		return &failure{kind: Unavailable, why: "answers " + t.status(answer), wait: retryafter.Parse(answer.Header, t.Now)}
 	}
-	// Our tries are used up or not needed: go-github must not start to count by its own clock.
+	// go-github must not apply rate limits with its own clock.
 	for _, header := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"} {
 		answer.Header.Del(header)
 	}
@@ -272,7 +270,7 @@ func reason(err error) string {
 	return giterror.ShortCause(err)
 }
 
-// wait waits for the next try. It returns an error if there is none.
+// wait waits for the next attempt, or returns the error if there is none.
 func (t *transport) wait(r *http.Request, f *failure, try int) error {
 	giveUp := func(why string) error {
 		return &Error{
@@ -290,7 +288,7 @@ func (t *transport) wait(r *http.Request, f *failure, try int) error {
 	switch {
 	case f.kind != RateLimited:
 		delay = max(delay, retryafter.Backoff(firstDelay, try))
-	case delay == 0: // never less than what GitHub asks for
+	case delay == 0: // at least what GitHub requires
 		delay = limitDelay<<(try-1) + rand.N(firstDelay)
 	}
 	deadline, bounded := r.Context().Deadline()
@@ -308,8 +306,8 @@ func round(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// limited reports whether an answer says that there were too many requests. Its words are known to change: headers
-// and the address of the documentation go first.
+// limited reports whether an answer is a rate limit. Headers and the URL of the documentation are checked before the
+// message, which has changed in the past.
 func limited(answer *http.Response) bool {
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests:
@@ -326,19 +324,19 @@ func limited(answer *http.Response) bool {
 		strings.Contains(said.Message, "abuse detection")
 }
 
-// saying is what GitHub says of an error.
+// saying is the body of an error answer.
 type saying struct {
 	Message       string `json:"message"`
 	Documentation string `json:"documentation_url"`
 }
 
-// remark reads what an answer says, and leaves it to be read again.
+// remark reads the body of an error answer, which stays readable.
 func remark(answer *http.Response) saying {
 	body, _ := io.ReadAll(answer.Body) // of memory: see readWhole
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	var said saying
 	if json.Unmarshal(body, &said) != nil {
-		return saying{} // a page of something in between
+		return saying{} // a page of a proxy
 	}
 	return said
 }
@@ -358,8 +356,7 @@ func (t *transport) status(answer *http.Response) string {
 	return status
 }
 
-// untilReset returns how long it is until requests are counted from zero, if there are none left. A second is
-// added, for the clocks.
+// untilReset returns the time until the reset of the rate limit if no requests are left, plus a second for the clocks.
 func (t *transport) untilReset(answer *http.Response) time.Duration {
 	at, err := strconv.ParseInt(answer.Header.Get("X-RateLimit-Reset"), 10, 64)
 	if err != nil || answer.Header.Get("X-RateLimit-Remaining") != "0" {
@@ -368,8 +365,8 @@ func (t *transport) untilReset(answer *http.Response) time.Duration {
 	return max(time.Second, time.Unix(at, 0).Sub(t.Now())+time.Second)
 }
 
-// ask sends a query or a mutation to the GraphQL API, which alone knows of auto-merge, and decodes the data of the
-// answer. It may be sent twice.
+// ask sends a query or a mutation to the GraphQL API, the only one with auto-merge, and decodes the data of the answer. It
+// may be sent twice.
 func (r *Repository) ask(ctx context.Context, op operation, query string, variables map[string]any, data any) error {
 	request, err := r.client.api.NewRequest(http.MethodPost, r.client.graphQL, map[string]any{"query": query, "variables": variables})
 	if err != nil {
