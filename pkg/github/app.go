@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/memo"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -39,12 +40,12 @@ type App struct {
 	AppConfig
 	client *Client
 
-	mu     sync.Mutex
-	owners map[string]*owner
-	scopes map[string]*scope
+	// installations are those of the App by owner; nil for an owner without one.
+	installations memo.Map[string, *installation]
+	bot           memo.Map[struct{}, gitobject.Identity]
 
-	botMu sync.Mutex
-	bot   gitobject.Identity
+	mu     sync.Mutex
+	scopes map[string]*scope
 }
 
 // AppConfig is the configuration of an App.
@@ -89,7 +90,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{AppConfig: c, client: client, owners: map[string]*owner{}, scopes: map[string]*scope{}}, nil
+	return &App{AppConfig: c, client: client, scopes: map[string]*scope{}}, nil
 }
 
 // assertions are signed with the private key of the App.
@@ -168,11 +169,8 @@ func (a *App) scope(role model.Role, repo string) (*scope, string) {
 	key := fmt.Sprint(name, needs.Required, needs.Optional) // maps are printed in order
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.owners[name] == nil {
-		a.owners[name] = &owner{app: a, name: name}
-	}
 	if a.scopes[key] == nil {
-		a.scopes[key] = &scope{owner: a.owners[name], needs: needs, shared: map[string]*sharedToken{}}
+		a.scopes[key] = &scope{app: a, owner: name, needs: needs, shared: map[string]*sharedToken{}}
 	}
 	return a.scopes[key], strings.ToLower(at.Name)
 }
@@ -213,8 +211,19 @@ type installation struct {
 	Permissions map[string]string `json:"permissions"`
 }
 
-// installed returns the installation for an owner. If there is none, the Error is of the kind NotFound.
+// installed reads the installation for an owner, once; nil if there is none.
 func (a *App) installed(ctx context.Context, owner string) (*installation, error) {
+	return a.installations.Do(ctx, owner, func() (*installation, error) {
+		found, err := a.readInstallation(ctx, owner)
+		if isMissing(err) {
+			return nil, nil
+		}
+		return found, err
+	})
+}
+
+// readInstallation returns the installation for an owner. If there is none, the Error is of the kind NotFound.
+func (a *App) readInstallation(ctx context.Context, owner string) (*installation, error) {
 	// The path is documented for users; organizations are users here.
 	request, err := a.client.api.NewRequest(http.MethodGet, "users/"+url.PathEscape(owner)+"/installation", nil)
 	if err != nil {
@@ -348,34 +357,10 @@ const (
 	maxProbes = 8
 )
 
-// owner is an owner of repositories, with its installation of the App.
-type owner struct {
-	app  *App
-	name string
-
-	// mu is held while the installation is requested.
-	mu           sync.Mutex
-	asked        bool
-	installation *installation // nil if the owner does not have the App
-}
-
-func (o *owner) installed(ctx context.Context) (*installation, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.asked {
-		return o.installation, nil
-	}
-	found, err := o.app.installed(ctx, o.name)
-	if err != nil && !isMissing(err) {
-		return nil, err
-	}
-	o.asked, o.installation = true, found
-	return found, nil
-}
-
 // scope are the repositories of an owner that need the same permissions.
 type scope struct {
-	owner *owner
+	app   *App
+	owner string
 	needs Needs
 
 	// mu is held while a token is created, which may be for waiting callers, too.
@@ -398,7 +383,7 @@ type sharedToken struct {
 func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	installation, err := s.owner.installed(ctx)
+	installation, err := s.app.installed(ctx, s.owner)
 	if installation == nil {
 		return Token{}, err
 	}
@@ -411,7 +396,7 @@ func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	if shared == nil {
 		return Token{}, nil
 	}
-	if s.owner.app.client.wire.Now().Add(renewBefore).Before(shared.token.Expires) {
+	if s.app.client.wire.Now().Add(renewBefore).Before(shared.token.Expires) {
 		return shared.token, nil
 	}
 	token, err := s.mint(ctx, shared.repositories)
@@ -439,16 +424,20 @@ func isMissing(err error) bool {
 
 // mint creates a token with the required permissions, and with the optional ones that are granted.
 func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) {
+	installation, err := s.app.installed(ctx, s.owner) // token has checked that there is one
+	if err != nil {
+		return Token{}, err
+	}
 	permissions := maps.Clone(s.needs.Required)
 	for name, access := range s.needs.Optional {
-		if s.owner.installation.grants(name, access) {
+		if installation.grants(name, access) {
 			permissions[name] = access
 		}
 	}
 	if len(repositories) == 0 || len(permissions) == 0 { // to GitHub, none means all
 		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
 	}
-	return s.owner.app.mint(ctx, s.owner.installation, mintRequest{s.owner.name, repositories, permissions})
+	return s.app.mint(ctx, installation, mintRequest{s.owner, repositories, permissions})
 }
 
 // share creates a token for name and the expected repositories, else for those of them with an installation, else for name
@@ -500,7 +489,7 @@ func (s *scope) installedOn(ctx context.Context, group []string) ([]string, erro
 	probes.SetLimit(maxProbes)
 	for i, name := range group {
 		probes.Go(func() (err error) {
-			is[i], err = s.owner.app.installedOn(ctx, s.owner.name, name)
+			is[i], err = s.app.installedOn(ctx, s.owner, name)
 			return err
 		})
 	}

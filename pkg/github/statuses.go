@@ -150,11 +150,10 @@ func orNil(text string) *string {
 // Bot returns the App as an author of commits that GitHub links to its page: the user NAME[bot] with its address at GitHub.
 // It is read once, with the token of the repository, because an App's own signature has no access to users.
 func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, error) {
-	a.botMu.Lock()
-	defer a.botMu.Unlock()
-	if a.bot.Name != "" {
-		return a.bot, nil
-	}
+	return a.bot.Do(ctx, struct{}{}, func() (gitobject.Identity, error) { return a.readBot(ctx, with) })
+}
+
+func (a *App) readBot(ctx context.Context, with *Repository) (gitobject.Identity, error) {
 	const act = "read the account of the GitHub App"
 	app, _, err := a.client.api.Apps.Get(ctx, "")
 	if err != nil {
@@ -172,8 +171,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 	if at, err := url.Parse(a.Server.URL); err == nil {
 		host = cmp.Or(at.Hostname(), host)
 	}
-	a.bot = gitobject.Identity{Name: login, Email: fmt.Sprintf("%d+%s@users.noreply.%s", user.GetID(), login, host)}
-	return a.bot, nil
+	return gitobject.Identity{Name: login, Email: fmt.Sprintf("%d+%s@users.noreply.%s", user.GetID(), login, host)}, nil
 }
 
 // ActionsBot returns the GITHUB_TOKEN of a workflow as an author of commits.

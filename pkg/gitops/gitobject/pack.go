@@ -1,6 +1,7 @@
 package gitobject
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -324,9 +325,9 @@ func (p *packReader) resolve() error {
 }
 
 func (p *packReader) inflated(size int64) ([]byte, error) {
-	w := fixedWriter{make([]byte, 0, size)}
-	err := p.inflate(&w, size)
-	return w.data, err
+	content := bytes.NewBuffer(make([]byte, 0, size)) // the scanner writes at most size bytes
+	err := p.inflate(content, size)
+	return content.Bytes(), err
 }
 
 func (p *packReader) inflate(w io.Writer, size int64) error {
@@ -335,14 +336,6 @@ func (p *packReader) inflate(w io.Writer, size int64) error {
 		err = errors.New("an object shorter than its size")
 	}
 	return err
-}
-
-// fixedWriter fills a slice of sufficient capacity. The scanner never writes more than it announced.
-type fixedWriter struct{ data []byte }
-
-func (w *fixedWriter) Write(b []byte) (int, error) {
-	w.data = append(w.data, b...)
-	return len(b), nil
 }
 
 func deltaSizes(delta []byte) (from, to int64, err error) {

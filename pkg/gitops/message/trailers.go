@@ -264,6 +264,5 @@ func sourceMoves(before, now []source.Origin) map[sourceMove][]string {
 
 func (m sourceMove) compare(other sourceMove) int {
 	return cmp.Or(cmp.Compare(m.role, other.role), cmp.Compare(m.repo, other.repo), cmp.Compare(m.branch, other.branch),
-		cmp.Compare(strings.TrimSpace(m.from), strings.TrimSpace(other.from)), cmp.Compare(strings.TrimSpace(m.to), strings.TrimSpace(other.to)),
 		cmp.Compare(m.from, other.from), cmp.Compare(m.to, other.to))
 }
