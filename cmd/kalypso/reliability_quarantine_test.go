@@ -319,7 +319,7 @@ func TestR23DryRun(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	var report struct {
 		Environments []struct {
-			Held    []message.HeldRegistration
+			Held    []message.QuarantinedRegistration
 			Changes []struct{ Plan results.Plan }
 		}
 		Diagnostics []struct{ Severity, Rule string }
@@ -334,7 +334,7 @@ func TestR23DryRun(t *testing.T) {
 	require.Len(t, report.Environments[0].Changes, 1)
 	assert.Equal(t, "3 targets on 1 cluster type, 3 assignments: +0 ~1 -0", report.Environments[0].Changes[0].Plan.Summary)
 	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"error", "invalid-yaml"})
-	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", quarantine.RuleHeldBack})
+	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", quarantine.RuleQuarantined})
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)

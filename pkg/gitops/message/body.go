@@ -21,7 +21,7 @@ func PullRequestBody(r Report, limit int) string {
 	text := b.fit(limit-reserve, []part{
 		{at: 0, name: "the plan", write: b.plan},
 		{at: 1, name: "the removals", write: b.removals},
-		{at: 2, name: "the quarantined registrations", write: b.held},
+		{at: 2, name: "the quarantined registrations", write: b.quarantined},
 		{at: 3, name: "the notes", write: b.notes},
 		{at: 4, write: b.causes},
 		{at: 5, write: b.clusterTypeTable},

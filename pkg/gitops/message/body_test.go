@@ -101,7 +101,7 @@ func reports(t *testing.T) map[string]Report {
 	add("first", changeOf(t, nil, joined(edge, targetFiles("edge/cart", "  REGION: eastus\n"))), func(r *Report) { r.Before = nil })
 	add("changed-by-hand", oneChange(t), func(r *Report) { *r.Before = r.Now })
 	add("held", oneChange(t), func(r *Report) {
-		r.Held = []HeldRegistration{
+		r.Quarantined = []QuarantinedRegistration{
 			{"shop", commitA, `workload.yaml:3:5: unknown field "bundels" in a deployment target`},
 			{"cart", "", "branch not found"},
 		}
@@ -110,7 +110,7 @@ func reports(t *testing.T) map[string]Report {
 	})
 	add("hostile", hostileChange(t), func(r *Report) {
 		r.Environment = hostile
-		r.Held = []HeldRegistration{{hostile, hostile, hostile}}
+		r.Quarantined = []QuarantinedRegistration{{hostile, hostile, hostile}}
 		r.Warnings.Warning("x", diag.Place{File: &diag.File{Repo: hostile, Branch: hostile, Path: hostile}}, hostile, diag.Hint(hostile))
 		r.Notes = []string{hostile}
 		r.Now.Version = hostile

@@ -28,9 +28,9 @@ func (b *body) causes(budget int) string {
 	version, upgraded := b.upgradedFrom()
 	switch {
 	case len(moves) > 0 || upgraded:
-	case len(b.Before.Held) > 0:
+	case len(b.Before.Quarantined) > 0:
 		return causesHead + "All sources are at the same commits as for the published output, which quarantined " +
-			diag.Plural(len(b.Before.Held), "registration") + " that could not be compiled then.\n"
+			diag.Plural(len(b.Before.Quarantined), "registration") + " that could not be compiled then.\n"
 	default:
 		return causesHead + "All sources are at the same commits as for the published output, so it was changed manually or merged in part.\n"
 	}
@@ -51,13 +51,13 @@ func (b *body) causes(budget int) string {
 	}
 }
 
-// knownMoves returns the source moves without those of registrations that were held back while their published commit
+// knownMoves returns the source moves without those of registrations that were quarantined while their published commit
 // was unknown: their origins have no commit, like plain directories.
 func (b *body) knownMoves() map[sourceMove][]string {
 	moves := sourceMoves(b.Before.Origins, b.Now.Origins)
 	maps.DeleteFunc(moves, func(m sourceMove, _ []string) bool {
-		was := m.from == localDirectory && len(b.Before.Held) > 0
-		is := m.to == localDirectory && len(b.Held) > 0
+		was := m.from == localDirectory && len(b.Before.Quarantined) > 0
+		is := m.to == localDirectory && len(b.Quarantined) > 0
 		return m.role == model.Tenant && (was || is)
 	})
 	return moves

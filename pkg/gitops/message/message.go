@@ -23,8 +23,8 @@ type Report struct {
 	// Now is the provenance of the output, Before that of the published commit; nil if unknown.
 	Now    Provenance
 	Before *Provenance
-	// Held are registrations with errors, which are not compiled at their current commit.
-	Held []HeldRegistration
+	// Quarantined are registrations with errors, which are not compiled at their current commit.
+	Quarantined []QuarantinedRegistration
 	// Warnings are the diagnostics for the reviewer.
 	Warnings diag.List
 	// Notes are further sentences for the reviewer.
@@ -33,8 +33,8 @@ type Report struct {
 	GitHubHosts []string
 }
 
-// HeldRegistration is a workload registration that --keep-last-good holds back.
-type HeldRegistration struct {
+// QuarantinedRegistration is a workload registration that --keep-last-good quarantines.
+type QuarantinedRegistration struct {
 	Name string `json:"name"`
 	// Commit is the commit that was compiled instead; empty if its published directories are unchanged.
 	Commit string `json:"commit,omitempty"`
@@ -50,18 +50,18 @@ const maxSubject = 72
 func Commit(r Report) string {
 	var b strings.Builder
 	b.WriteString(r.subject() + "\n\n" + r.Change.Plan().String() + "\n")
-	if len(r.Held) > 0 {
-		b.WriteString("Quarantined because of errors: " + diag.Plural(len(r.Held), "registration") + "\n")
+	if len(r.Quarantined) > 0 {
+		b.WriteString("Quarantined because of errors: " + diag.Plural(len(r.Quarantined), "registration") + "\n")
 	}
 	b.WriteString("\n" + r.Now.trailers())
-	for _, held := range sortedHeld(r.Held) {
-		trailer(&b, heldTrailer, strings.TrimSpace(escape(held.Name, "")+" "+escape(held.Commit, "")))
+	for _, quarantined := range sortedQuarantined(r.Quarantined) {
+		trailer(&b, quarantinedTrailer, strings.TrimSpace(escape(quarantined.Name, "")+" "+escape(quarantined.Commit, "")))
 	}
 	return b.String()
 }
 
-func sortedHeld(held []HeldRegistration) []HeldRegistration {
-	return slices.SortedFunc(slices.Values(held), func(a, b HeldRegistration) int { return strings.Compare(a.Name, b.Name) })
+func sortedQuarantined(quarantined []QuarantinedRegistration) []QuarantinedRegistration {
+	return slices.SortedFunc(slices.Values(quarantined), func(a, b QuarantinedRegistration) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // subject returns the most detailed first line that is short enough.
@@ -104,8 +104,8 @@ func PullRequestTitle(r Report) string {
 	if before, upgraded := r.upgradedFrom(); upgraded {
 		parts = append(parts, fmt.Sprintf("kalypso %s → %s", plainText(before), plainText(r.Now.Version)))
 	}
-	if len(r.Held) > 0 {
-		parts = append(parts, diag.Plural(len(r.Held), "registration")+" quarantined")
+	if len(r.Quarantined) > 0 {
+		parts = append(parts, diag.Plural(len(r.Quarantined), "registration")+" quarantined")
 	}
 	return diag.Shorten(plainText(r.Environment)+": "+strings.Join(parts, ", "), maxTitle)
 }

@@ -100,7 +100,7 @@ func TestR30UpgradesAreVisible(t *testing.T) {
 	r := reportOf(oneChange(t))
 	r.Before = &Provenance{Version: "v1.1.0"}
 	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0", PullRequestTitle(r))
-	r.Held = []HeldRegistration{{Name: "shop"}}
+	r.Quarantined = []QuarantinedRegistration{{Name: "shop"}}
 	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration quarantined", PullRequestTitle(r))
 	assert.Contains(t, Commit(r), "\nQuarantined because of errors: 1 registration\n")
 	assert.Contains(t, Commit(r), "\nKalypso-Held: shop\n")
@@ -124,10 +124,10 @@ func TestTitleAndSubjectAreShort(t *testing.T) {
 func TestR17CommitMessageIsTheSame(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
-	r.Held = []HeldRegistration{{Name: "b"}, {Name: "a"}}
+	r.Quarantined = []QuarantinedRegistration{{Name: "b"}, {Name: "a"}}
 	want := Commit(r)
 	origins := r.Now.Origins
 	origins[0], origins[4], origins[3] = origins[4], origins[3], origins[0]
-	r.Held[0], r.Held[1] = r.Held[1], r.Held[0]
+	r.Quarantined[0], r.Quarantined[1] = r.Quarantined[1], r.Quarantined[0]
 	assert.Equal(t, want, Commit(r))
 }

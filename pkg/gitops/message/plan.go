@@ -96,17 +96,17 @@ func (b *body) removedClusterTypes() []string {
 	return names
 }
 
-func (b *body) held(int) string {
-	if len(b.Held) == 0 {
+func (b *body) quarantined(int) string {
+	if len(b.Quarantined) == 0 {
 		return ""
 	}
 	head := fmt.Sprintf("> [!WARNING]\n> **%s %s quarantined** because of errors. Everything else is up to date.\n>\n",
-		diag.Plural(len(b.Held), "workload registration"), be(len(b.Held)))
-	held := sortedHeld(b.Held)
-	return head + quotedList(len(held), func(i int) string { return held[i].markdown() })
+		diag.Plural(len(b.Quarantined), "workload registration"), be(len(b.Quarantined)))
+	quarantined := sortedQuarantined(b.Quarantined)
+	return head + quotedList(len(quarantined), func(i int) string { return quarantined[i].markdown() })
 }
 
-func (h HeldRegistration) markdown() string {
+func (h QuarantinedRegistration) markdown() string {
 	what := "is unchanged"
 	if h.Commit != "" {
 		what = "is compiled at " + nameSpan(giturl.ShortCommit(h.Commit))

@@ -69,7 +69,7 @@ func TestBodyOfAnyReport(t *testing.T) {
 			name = strings.NewReplacer("/", "", "\n", "").Replace(name)
 			r.Change.Targets = append(r.Change.Targets, change.TargetChange{ClusterType: name, Target: name, Action: action})
 			r.Change.Files = append(r.Change.Files, change.FileChange{Path: name + "/" + name + "/platform-config.yaml", Action: action, Old: old, New: content.New(string(now))})
-			r.Held = append(r.Held, HeldRegistration{Name: name, Why: why})
+			r.Quarantined = append(r.Quarantined, QuarantinedRegistration{Name: name, Why: why})
 			r.Now.Origins = append(r.Now.Origins, source.Origin{Repo: name, Branch: why, Path: environment, Commit: name})
 		}
 		assertBody(t, r, 2000+int(limit))

@@ -18,7 +18,7 @@ import (
 const (
 	versionTrailer     = "Kalypso-Version"
 	environmentTrailer = "Kalypso-Environment"
-	heldTrailer        = "Kalypso-Held"
+	quarantinedTrailer = "Kalypso-Held"
 )
 
 // originTrailers are the trailers of origins, in the order in which they are written.
@@ -160,12 +160,12 @@ func (p *Provenance) add(key, value string) bool {
 		p.Version, err = url.PathUnescape(value)
 	case environmentTrailer:
 		p.Environment, err = url.PathUnescape(value)
-	case heldTrailer:
+	case quarantinedTrailer:
 		name, _, _ := strings.Cut(value, " ")
 		if text, err := url.PathUnescape(name); err == nil {
 			name = text
 		}
-		p.Held = append(p.Held, name)
+		p.Quarantined = append(p.Quarantined, name)
 	default:
 		for _, t := range originTrailers() {
 			if o, ok := parseOrigin(value); ok && t.key == key {
@@ -206,10 +206,10 @@ type Provenance struct {
 	Environment string
 	// Origins are the sources, sorted by role, repository, branch and path.
 	Origins []source.Origin
-	// Held are the names of the registrations that were held back when the commit was made. Later they may
-	// compile to the same tree, so Held does not describe the present, and an output with held registrations
+	// Quarantined are the names of the registrations that were quarantined when the commit was made. Later they may
+	// compile to the same tree, so Quarantined does not describe the present, and an output with quarantined registrations
 	// is not the result of its Origins.
-	Held []string
+	Quarantined []string
 	// Current is true if the GitOps branch still has the content of the commit, so that Origins describes it completely.
 	// Only LastPublished sets it.
 	Current bool

@@ -48,7 +48,7 @@ Kalypso-Workload: https://github.com/acme/shop@feature/new%231:deploy%20%28old%2
 func TestTrailersAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
-	r.Held = []HeldRegistration{{Name: "shop", Commit: commitA, Why: "x"}}
+	r.Quarantined = []QuarantinedRegistration{{Name: "shop", Commit: commitA, Why: "x"}}
 	message := Commit(r)
 	git := exec.CommandContext(t.Context(), "git", "interpret-trailers", "--parse")
 	git.Stdin = strings.NewReader(message)
@@ -129,7 +129,7 @@ func FuzzParseTrailers(f *testing.F) {
 			assert.Empty(t, p)
 			return
 		}
-		p.Held = nil // written elsewhere
+		p.Quarantined = nil // written elsewhere
 		again, ours := ParseTrailers("Render\n\n" + p.trailers())
 		assert.True(t, ours)
 		assert.Equal(t, p, again)

@@ -97,7 +97,7 @@ func ownersCanChange(l *source.Loader, fleet *model.Fleet, made *message.Provena
 		}
 		delete(commits, o.WithoutCommit())
 	}
-	return changed+len(commits) > 1 || len(made.Held) > 0
+	return changed+len(commits) > 1 || len(made.Quarantined) > 0
 }
 
 // claim is a target of a registration that is not compiled at its last published commit, with a published target of the

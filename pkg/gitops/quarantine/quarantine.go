@@ -16,8 +16,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// RuleHeldBack is the warning that a registration is not compiled as it is now.
-const RuleHeldBack = "held-back"
+// RuleQuarantined is the warning that a registration is not compiled as it is now.
+const RuleQuarantined = "held-back"
 
 // Set has the workload registrations of an environment that are broken. Each is compiled at its last published
 // commit instead of the tip of its branch. If that commit is unknown or broken too, the registration is left out, and
@@ -184,12 +184,12 @@ func (q *Set) inOrder() []*quarantined {
 }
 
 // Registrations returns the registrations in quarantine, in order of name.
-func (q *Set) Registrations() []message.HeldRegistration {
-	held := []message.HeldRegistration{}
+func (q *Set) Registrations() []message.QuarantinedRegistration {
+	all := []message.QuarantinedRegistration{}
 	for _, entry := range q.inOrder() {
-		held = append(held, message.HeldRegistration{Name: entry.registration.Name.Value, Commit: entry.commit, Why: entry.reason()})
+		all = append(all, message.QuarantinedRegistration{Name: entry.registration.Name.Value, Commit: entry.commit, Why: entry.reason()})
 	}
-	return held
+	return all
 }
 
 // Diagnostics returns the errors of the registrations as they are now, and a warning for each that says what is done
@@ -198,7 +198,7 @@ func (q *Set) Diagnostics() diag.List {
 	diags := slices.Clone(q.errors)
 	for _, entry := range q.inOrder() {
 		at := source.PlaceOf(entry.registration)
-		diags.Warning(RuleHeldBack, entry.registration.Workload.Repo.At,
+		diags.Warning(RuleQuarantined, entry.registration.Workload.Repo.At,
 			fmt.Sprintf("%s%q is quarantined: ", source.RegistrationSubject, entry.registration.Name.Value)+entry.consequence(q.last.of[at], q.last.isNew(at)),
 			diag.See(entry.errors[0].At, "broken here"), diag.Hint(entry.advice(q.last.isNew(at))))
 	}

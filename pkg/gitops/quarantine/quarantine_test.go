@@ -254,7 +254,7 @@ func TestSteps(t *testing.T) {
 	assert.False(t, leftOut)
 	assert.False(t, quarantine.LeavesOut())
 	assert.Empty(t, quarantine.Origins(f.fleet), "it is compiled, so the fleet has it")
-	assert.Equal(t, []message.HeldRegistration{{Name: "shop", Commit: old, Why: "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
+	assert.Equal(t, []message.QuarantinedRegistration{{Name: "shop", Commit: old, Why: "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
 	assert.Contains(t, lines(quarantine.Diagnostics()), `WorkloadRegistration "shop" is quarantined: compiled at 4c1f9e2aaaaa, the last published commit`)
 
 	require.True(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))))

@@ -44,7 +44,7 @@ type Quarantine struct {
 
 // held are the registrations that --keep-last-good put into quarantine in an environment; the zero value has none.
 type held struct {
-	Registrations []message.HeldRegistration
+	Registrations []message.QuarantinedRegistration
 	// Origins are the commits of registrations that are not compiled, but may still be published.
 	Origins []source.Origin
 	// Diags are the errors of the registrations. They do not prevent publication.

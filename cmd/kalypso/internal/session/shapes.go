@@ -21,7 +21,7 @@ type Environment struct {
 	// Notes are additional messages, for example that the GitOps branch could not be read.
 	Notes []string `json:"notes,omitempty"`
 	// Held are the registrations in quarantine.
-	Held []message.HeldRegistration `json:"held,omitempty"`
+	Held []message.QuarantinedRegistration `json:"held,omitempty"`
 }
 
 // SourceResult is a source that was read.

@@ -37,7 +37,7 @@ func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environmen
 	unchanged := &session.Result{Compiled: &session.Compiled{Environment: environment}}
 	for _, destination := range destinations {
 		latest, err := destination.Latest(ctx)
-		if err != nil || latest == nil || latest.Version != s.Build.Version || len(latest.Held) > 0 {
+		if err != nil || latest == nil || latest.Version != s.Build.Version || len(latest.Quarantined) > 0 {
 			return false
 		}
 		sign := opts.options.Key != nil || destination.Repo.Publishing.Commit.Signing.Value == model.SigningRequired

@@ -232,7 +232,7 @@ func (s *Publisher) report(result *session.Result, repo *model.GitOpsRepo, diff 
 	name := result.Environment.Name.Value
 	origins, _ := s.Loader.Origins(result.Fleet)
 	report := message.Report{
-		Environment: name, Change: diff, Held: result.Held.Registrations, Warnings: result.Diags.Only(diag.Warning),
+		Environment: name, Change: diff, Quarantined: result.Held.Registrations, Warnings: result.Diags.Only(diag.Warning),
 		Now: message.Provenance{Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...)},
 	}
 	if repo != nil {
