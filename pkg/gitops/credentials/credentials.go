@@ -26,20 +26,19 @@ const (
 	EnvTokenHosts = "KALYPSO_TOKEN_HOSTS"
 )
 
-// TokenUser goes with a token where a user name and a password are asked for. GitHub, GitLab,
-// Bitbucket and Azure DevOps do not look at it.
+// TokenUser is the user name for a token. GitHub, GitLab, Bitbucket and Azure DevOps ignore it.
 const TokenUser = "x-access-token"
 
-// Credential is what a server is shown. It prints as where it is from, never as what it is.
+// Credential is a user name and a password. It is printed as its origin, never as the secret.
 type Credential struct {
 	User, Password string
-	// Origin says where it is from: a variable, AppOrigin, "netrc", "git credential".
+	// Origin is the source: a variable, AppOrigin, "netrc" or "git credential".
 	Origin string
-	// Renew returns the password to be sent now, in place of password, for one that ends; nil if it does not end.
+	// Renew returns the current password, for a password that expires; nil if it does not expire.
 	Renew func(ctx context.Context) (string, error)
 }
 
-// Now returns the password to be sent now.
+// Now returns the current password.
 func (c Credential) Now(ctx context.Context) (string, error) {
 	if c.Renew == nil {
 		return c.Password, nil
@@ -53,27 +52,26 @@ func (c Credential) String() string { return c.Origin }
 // GoString returns the origin.
 func (c Credential) GoString() string { return c.Origin }
 
-// CredentialHelper asks for a user name and a password for one repository. It must not ask a
-// person. Both are empty, without an error, if it knows none.
+// CredentialHelper returns a user name and a password for one repository, without a prompt. Both are empty if there is
+// none.
 type CredentialHelper func(ctx context.Context, scheme, host, path, user string) (name, password string, err error)
 
-// Keyring knows which credential goes to which host. A host is its authority: "example.com",
-// "example.com:8443".
+// Keyring has the credentials by host, with the port if it is not the default: "example.com", "example.com:8443".
 type Keyring struct {
 	env    func(string) string
 	helper CredentialHelper
 	// tokens may be nil.
 	tokens TokenSource
-	// Secret knows all secrets that were handed out.
+	// Secret has all secrets that were returned.
 	Secret *Scrubber
 	netrc  func() []netrcEntry
 
 	mu sync.Mutex
-	// bound is the one host that each role's token goes to.
+	// bound is the only host of each role's token.
 	bound map[string]string
 }
 
-// NewKeyring returns the credentials of an environment, asking helper and tokens (either may be nil) for others.
+// NewKeyring returns the credentials of an environment, of helper and of tokens, both of which may be nil.
 func NewKeyring(env func(string) string, helper CredentialHelper, tokens TokenSource) *Keyring {
 	k := &Keyring{env: env, helper: helper, tokens: tokens, Secret: &Scrubber{}, bound: map[string]string{}}
 	for _, name := range []string{EnvControlPlane, EnvSource, EnvGitOps, EnvGitHub, EnvGH} {
@@ -83,7 +81,7 @@ func NewKeyring(env func(string) string, helper CredentialHelper, tokens TokenSo
 	return k
 }
 
-// RoleVariable is the variable with the token for repositories of a role.
+// RoleVariable returns the variable with the token for repositories of a role.
 func RoleVariable(role model.Role) string {
 	switch role {
 	case model.Tenant:
@@ -95,9 +93,8 @@ func RoleVariable(role model.Role) string {
 	}
 }
 
-// Bind decides which host the token of each role goes to: the one that the role's repositories are
-// on, if it may have tokens. Where they are on several that may, it is GitHub's if that is among them,
-// else none. Once decided it stays: a token is never shown to a second host.
+// Bind selects the host of the token of each role: that of the role's repositories, if it may have tokens. If there are
+// several such hosts, it is GitHub's, else none. The selection is final: a token is never sent to a second host.
 func (k *Keyring) Bind(hosts map[string][]string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,7 +124,7 @@ func (k *Keyring) tokenHosts() []string {
 	return hosts
 }
 
-// gitHubHost is the only host that GITHUB_TOKEN goes to.
+// gitHubHost returns the only host to which GITHUB_TOKEN is sent.
 func (k *Keyring) gitHubHost() string {
 	server := k.env(EnvGitHubServer)
 	if server == "" {
@@ -144,8 +141,7 @@ func (k *Keyring) gitHubHost() string {
 	return giturl.Address{Host: host, Port: port}.Authority()
 }
 
-// Known returns the credential that is sent to a without being asked, or nil. The error is one for people, or an
-// interruption.
+// Known returns the credential for the first request to a, or nil. The error is an Error or an InterruptedError.
 func (k *Keyring) Known(ctx context.Context, role model.Role, a giturl.Address) (*Credential, error) {
 	if a.Scheme != "https" && !a.Loopback() {
 		return nil, nil
@@ -172,7 +168,7 @@ func (k *Keyring) Known(ctx context.Context, role model.Role, a giturl.Address) 
 	return nil, nil
 }
 
-// ofRole returns the token of a role's variable, if it goes to the host of a.
+// ofRole returns the token of a role's variable if it is for the host of a.
 func (k *Keyring) ofRole(role model.Role, a giturl.Address) *Credential {
 	variable := RoleVariable(role)
 	k.mu.Lock()
@@ -184,8 +180,7 @@ func (k *Keyring) ofRole(role model.Role, a giturl.Address) *Credential {
 	return nil
 }
 
-// Ask returns what git's credential helpers know for a, or nil. It is called after the server
-// refused to answer without.
+// Ask returns the credential of git's credential helpers for a, or nil. It is called after the server required one.
 func (k *Keyring) Ask(ctx context.Context, a giturl.Address) *Credential {
 	if k.helper == nil || a.Scheme != "https" && !a.Loopback() {
 		return nil
@@ -198,23 +193,23 @@ func (k *Keyring) Ask(ctx context.Context, a giturl.Address) *Credential {
 	return &Credential{User: user, Password: password, Origin: "git credential"}
 }
 
-// AppOrigin is the origin of a credential that a TokenSource minted.
+// AppOrigin is the origin of the credential of a TokenSource.
 const AppOrigin = "the GitHub App"
 
-// TokenSource mints tokens for repositories over https, as a GitHub App does. Repositories are in normal form. It is
-// used by several goroutines at once.
+// TokenSource creates tokens for repositories over https, as a GitHub App does. Repositories are in normal form. It must be
+// safe for concurrent use.
 type TokenSource interface {
-	// Expect says, before the first Token for one of them, which repositories a run needs in a role, so that they can
-	// share a token.
+	// Expect announces, before the first Token, the repositories of a role that a run needs, so that they can share a
+	// token.
 	Expect(role model.Role, repos []string)
-	// Token returns a token that is good for at least a few minutes. It is empty, without an error, if there is none
-	// for the repository: then other credentials are tried. The error is an *Error, without secrets.
+	// Token returns a token that is valid for at least a few minutes. It is empty, without an error, if there is none
+	// for the repository: then other credentials are used. The error is an *Error, without secrets.
 	Token(ctx context.Context, role model.Role, repo string) (string, error)
-	// Advice says what a person can do so that there is a token for the repository; empty for nothing.
+	// Advice returns a hint for a repository without a token; empty for none.
 	Advice(role model.Role, repo string) string
 }
 
-// Expect tells the TokenSource of the repositories that no other credential goes before.
+// Expect announces to the TokenSource the repositories without a token of their role.
 func (k *Keyring) Expect(reached map[model.Role][]giturl.Address) {
 	if k.tokens == nil {
 		return
@@ -300,8 +295,7 @@ func (k *Keyring) Advice(role model.Role, sent *Credential, a giturl.Address) st
 	}
 }
 
-// AdviceToWrite says what a credential that was refused lacks for writing. What is written to is a GitOps repository,
-// or else the control plane.
+// AdviceToWrite returns a hint for a credential that was refused for a push to a GitOps repository or the control plane.
 func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address) string {
 	permission, inJob := "publishing", "pull-requests"
 	if role != model.Output {
@@ -328,7 +322,7 @@ func (k *Keyring) inWorkflow() bool {
 	return k.env("GITHUB_ACTIONS") == "true" && k.env(EnvGitHub) != ""
 }
 
-// workflowRepo is the only repository that the token of a workflow can write to.
+// workflowRepo returns the only repository to which the token of a workflow can write.
 func (k *Keyring) workflowRepo() string {
 	if repo := k.env("GITHUB_REPOSITORY"); repo != "" {
 		return giterror.OneLine(repo)

@@ -31,25 +31,25 @@ type TreeEntry struct {
 const idSize = len(plumbing.Hash{})
 
 const (
-	// MaxTreeBytes is the maximum size of the list of one folder, which is sufficient for half a million files.
+	// MaxTreeBytes is the maximum size of the list of one directory, which is sufficient for half a million files.
 	MaxTreeBytes = 16 << 20
 	// MaxWalk is the maximum number of entries that are read below one path: a few small trees that contain each other
 	// many times can have an astronomical number of files.
 	MaxWalk = 1_000_000
-	// MaxDepth is the maximum nesting depth of folders.
+	// MaxDepth is the maximum nesting depth of directories.
 	MaxDepth = 64
 )
 
-// TooManyInFolder returns the error of a tree object of that many bytes.
-func TooManyInFolder(size int64) error {
+// TooManyInDirectory returns the error of a tree object of that many bytes.
+func TooManyInDirectory(size int64) error {
 	return fmt.Errorf("a directory whose list has %s, more than %s", ByteSize(size), ByteSize(MaxTreeBytes))
 }
 
-// parseTree parses a tree object and returns its entries sorted by name; in Git's order the names of folders end in a
-// slash. It rejects names that git never writes, which could lead out of the folder.
+// parseTree parses a tree object and returns its entries sorted by name; in Git's order the names of directories end in a
+// slash. It rejects names that git never writes, which could lead out of the directory.
 func parseTree(data []byte) ([]TreeEntry, error) {
 	if len(data) > MaxTreeBytes {
-		return nil, TooManyInFolder(int64(len(data)))
+		return nil, TooManyInDirectory(int64(len(data)))
 	}
 	entries := make([]TreeEntry, 0, len(data)/40+1)
 	for text := string(data); text != ""; {
@@ -103,8 +103,8 @@ func parseMode(mode string) (fs.FileMode, error) {
 	}
 }
 
-// fileMode is fs.ModeDir, 0 for a regular file, fs.ModeSymlink, or fs.ModeIrregular for a submodule and for a name that is
-// not UTF-8, which no path can name.
+// fileMode is fs.ModeDir, 0 for a regular file, fs.ModeSymlink, or fs.ModeIrregular for a submodule and for a name that
+// is not UTF-8, which no path can name.
 func (e TreeEntry) fileMode() fs.FileMode {
 	mode, err := parseMode(e.Mode)
 	if err != nil || !utf8.ValidString(e.Name) {
@@ -184,8 +184,9 @@ func IsManifest(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// NeededFiles lists the files that are needed to read root: the manifests and the .sourceignore files below it, except in
-// dot-folders other than .environments, and the .sourceignore files above it. If root is a file, it is needed, too.
+// NeededFiles lists the files that are needed to read root: the manifests and the .sourceignore files below it, except
+// in hidden directories other than .environments, and the .sourceignore files above it. If root is a file, it is
+// needed, too.
 func NeededFiles(fsys fs.FS, root string) ([]string, error) {
 	return needed{fsys: fsys}.list(root)
 }
@@ -241,7 +242,7 @@ func (w *needed) ignoreFileIn(dir string) error {
 }
 
 // walk adds the files of dir, whose content is fsys: descending step by step in a git tree is much faster than finding
-// each folder from the root.
+// each directory from the root.
 func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -279,7 +280,7 @@ func isNeededLink(entry fs.DirEntry) bool {
 	return entry.Type()&fs.ModeSymlink != 0 && (IsManifest(entry.Name()) || path.Ext(entry.Name()) == "")
 }
 
-// DescribePath returns the problem of the path of a Ref, nil if it is a folder or a file.
+// DescribePath returns the problem of the path of a Ref, nil if it is a directory or a file.
 func DescribePath(fsys fs.FS, repo, name string) *giterror.Error {
 	if !fs.ValidPath(name) {
 		return giterror.New(giterror.RulePathNotFound, "the path %q leads out of %s", name, repo)

@@ -12,14 +12,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Location is where a ref is read.
+// Location is the location of a ref.
 type Location struct {
-	// name is the normal form of what the ref names; read is that of what is read instead.
+	// Name is the normal form of the name; Read is that after replacements.
 	Name, Read string
 	Address    Address
 }
 
-// String is what messages call it.
+// String returns the name for messages.
 func (l Location) String() string {
 	if l.Name == l.Read {
 		return l.Name
@@ -27,7 +27,7 @@ func (l Location) String() string {
 	return l.Name + " (read from " + l.Read + ")"
 }
 
-// Explain names the location in the error of a read that was interrupted.
+// Explain adds the location to the error of an interrupted read.
 func (l Location) Explain(err error) error {
 	var stopped giterror.InterruptedError
 	if errors.As(err, &stopped) {
@@ -36,17 +36,17 @@ func (l Location) Explain(err error) error {
 	return err
 }
 
-// Resolver knows where repositories are read. It is safe for concurrent use.
+// Resolver applies replacements. It is safe for concurrent use.
 type Resolver struct {
-	// rules are all replacements, exact those without a `*`.
+	// rules are all replacements, exact those without `*`.
 	rules, exact []replacement
 
 	mu sync.Mutex
-	// standIns are the paths that stand for repositories, by normal name.
+	// standIns are the paths of StandFor, by normal name.
 	standIns map[string]string
 }
 
-// NewResolver returns a resolver with the values of --replace. The error lists all that is wrong with them.
+// NewResolver returns a resolver with the values of --replace. The error lists all invalid values.
 func NewResolver(values []string) (*Resolver, error) {
 	rules, err := parseReplacements(values)
 	exact := slices.DeleteFunc(slices.Clone(rules), func(r replacement) bool { return r.pattern.NumSubexp() > 0 })
@@ -58,10 +58,9 @@ func (r *Resolver) Own() *Resolver {
 	return &Resolver{rules: r.rules, exact: r.exact, standIns: map[string]string{}}
 }
 
-// StandFor makes a path of this machine stand for a repository, as a control plane given as a path
-// does for the URL that its Environments name. A replacement of exactly this name goes first; one with
-// a `*` does not, as it says less. name is in normal form; path must come from the command line. It
-// changes what is read afterwards.
+// StandFor replaces a repository by a path, for later reads: a control plane that is given as a path replaces the URL in
+// its Environments. A replacement of this name has precedence; one with a `*` does not, because it is less specific. name
+// is in normal form; path must come from the command line.
 func (r *Resolver) StandFor(name, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +80,7 @@ func (r *Resolver) replaced(name string) (target string, ok bool) {
 	return replace(r.rules, name)
 }
 
-// Locate applies the replacements and says where a ref is read, or why it must not be.
+// Locate returns the location of a ref after replacements, or an error if it is not allowed.
 func (r *Resolver) Locate(ref model.Ref) (Location, error) {
 	name := strings.TrimSpace(ref.Repo)
 	a, err := ParseAddress(name)

@@ -69,8 +69,8 @@ func (r *Repository) common(ctx context.Context, a, b gitobject.Branch) (graph g
 	return graph, nil
 }
 
-// Behind returns the branches, sorted, of which a remote has commits that the repository does not have on its own branch or
-// its remote-tracking branch. tips are the branches of the remote.
+// Behind returns the branches, sorted, of which a remote has commits that the repository does not have on its own
+// branch or its remote-tracking branch. tips are the branches of the remote.
 func (r *Repository) Behind(ctx context.Context, remote string, tips map[string]plumbing.Hash) (names []string) {
 	for name, tip := range tips {
 		tracked := r.refs.tracking[remote+"/"+name]
@@ -94,8 +94,8 @@ func (r *Repository) contains(ctx context.Context, commit, ancestor plumbing.Has
 	return err == nil && len(graph.Without(ancestor, commit)) == 0
 }
 
-// Nearest returns the first of the candidates of whose history a branch has the most, or "" if it has nothing of any or this
-// cannot be told from the latest generations.
+// Nearest returns the first of the candidates of whose history a branch has the most, or "" if it has nothing of any or
+// this cannot be told from the latest generations.
 func (r *Repository) Nearest(ctx context.Context, name string, candidates []string) (nearest string) {
 	own, err := r.FindBranch(name)
 	if err != nil {
@@ -128,8 +128,8 @@ func (r *Repository) Nearest(ctx context.Context, name string, candidates []stri
 	return nearest
 }
 
-// HasFolder reports whether the default branch or the one that is checked out has a folder.
-func (r *Repository) HasFolder(ctx context.Context, folder string) bool {
+// HasDirectory reports whether the default branch or the one that is checked out has a directory.
+func (r *Repository) HasDirectory(ctx context.Context, directory string) bool {
 	for _, name := range []string{r.refs.remoteHead, r.refs.checkedOut} {
 		branch, err := r.FindBranch(name)
 		if err != nil {
@@ -139,7 +139,7 @@ func (r *Repository) HasFolder(ctx context.Context, folder string) bool {
 		if err != nil {
 			continue
 		}
-		if info, err := fs.Stat(gitobject.NewTreeFS(ctx, r, commit), folder); err == nil && info.IsDir() {
+		if info, err := fs.Stat(gitobject.NewTreeFS(ctx, r, commit), directory); err == nil && info.IsDir() {
 			return true
 		}
 	}

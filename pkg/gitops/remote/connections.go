@@ -31,7 +31,7 @@ type connections struct {
 	servers memo.Map[serverKey, *server.Repository]
 
 	mu sync.Mutex
-	// forms are the forms of the URL of each repository on a server, by normal name: those of the first use.
+	// forms are the URLs of repositories on servers, https or ssh, by normal name: those of the first use.
 	forms map[string]giturl.Address
 	// budgets are the remaining limits of application repositories, by normal name.
 	budgets map[string]*wire.Budget
@@ -45,10 +45,10 @@ type serverKey struct {
 	tenant       bool
 }
 
-// opened is what is at a path of this machine: one of the two is set.
+// opened is the content of a path of this machine: one of the two is set.
 type opened struct {
-	repo   *local.Repository
-	folder *os.Root
+	repo      *local.Repository
+	directory *os.Root
 }
 
 // Close closes the files of local repositories. Sources that were read from them cannot be used
@@ -67,14 +67,13 @@ func (c *connections) Close() error {
 // Scrub returns text without the secrets that the Reader knows.
 func (c *connections) Scrub(text string) string { return c.keys.Secret.Clean(text) }
 
-// IsLocal reports whether reading the repository needs no network: it is a path of this machine, or
-// a replacement makes it one.
+// IsLocal reports whether the repository is a path of this machine, possibly after replacements.
 func (c *connections) IsLocal(repo string) bool {
 	at, err := c.Locate(model.Ref{Repo: repo})
 	return err == nil && at.Address.Local()
 }
 
-// Where returns the place that a ref is really read from, after replacements, in normal form. The error is an *Error.
+// Where returns the location of a ref after replacements, in normal form. The error is an *Error.
 func (c *connections) Where(ref model.Ref) (string, error) {
 	at, err := c.Locate(ref)
 	if err != nil {
@@ -83,13 +82,13 @@ func (c *connections) Where(ref model.Ref) (string, error) {
 	return at.Read, nil
 }
 
-// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
-// known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
-// ends, and must be asked for again. name is in normal form. The error is an *Error.
+// Credential returns the secret for the host of a repository and its origin; git's credential helpers are asked last. Both
+// are empty if there is none. A secret whose origin is AppOrigin expires, so it must be requested again. name is in normal
+// form. The error is an *Error.
 func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
 	at, err := c.Locate(model.Ref{Repo: name})
 	if err != nil || at.Address.Local() {
-		return "", "", nil // it is known why, or there is nothing to show a credential to
+		return "", "", nil // reading it reports the error, or it needs no credential
 	}
 	shown, err := c.keys.Known(ctx, role, at.Address)
 	if err != nil {
@@ -104,8 +103,8 @@ func (c *connections) Credential(ctx context.Context, role model.Role, name stri
 	return shown.Password, shown.Origin, nil
 }
 
-// exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before that
-// fail as well: which ones these are depends on timing.
+// exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before fail as
+// well, because the order depends on timing.
 func (c *connections) exhausted(ref model.Ref) error {
 	at, err := c.Locate(ref)
 	if err != nil || at.Address.Local() {
@@ -114,13 +113,13 @@ func (c *connections) exhausted(ref model.Ref) error {
 	return c.connection(at, ref.Role).Exhausted()
 }
 
-// Clean takes the secrets out of an error, and keeps nil an untyped nil.
+// Clean removes secrets from an error; nil stays an untyped nil.
 func (c *connections) Clean(err error) error {
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, giterror.ErrConflict) {
-		return err // it has names of branches in it, no secrets
+		return err // it contains names of branches, no secrets
 	}
 	e, ok := errors.AsType[*giterror.Error](err)
 	if !ok {
@@ -129,8 +128,8 @@ func (c *connections) Clean(err error) error {
 	return c.keys.Secret.CleanError(e)
 }
 
-// Prepare decides, before anything is sent and in the order of the refs, how each repository is
-// reached and which hosts may see the tokens.
+// Prepare decides, before the first request and in the order of the refs, between https and ssh for each repository, and
+// which hosts get the tokens.
 func (c *connections) Prepare(refs []model.Ref) {
 	var places []giturl.Location
 	var roles []model.Role
@@ -157,7 +156,7 @@ func (c *connections) expect(places []giturl.Location, roles []model.Role) {
 	c.keys.Expect(reached)
 }
 
-// form is the form of the URL of a repository on a server, ssh or https, of its first use.
+// form returns the URL, ssh or https, of the first use of a repository on a server.
 func (c *connections) form(at giturl.Location) giturl.Address {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,8 +180,7 @@ func (c *connections) Local(ctx context.Context, repo string) *local.Repository 
 	return found.repo
 }
 
-// CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
-// such clone.
+// CheckedOut returns the branch that a clone on this machine has checked out; empty if there is none.
 func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	if found := c.Local(ctx, repo); found != nil && found.WorkTree != "" {
 		return found.CheckedOut()
@@ -199,8 +197,8 @@ func (c *connections) Nearest(ctx context.Context, repo, branch string, candidat
 	return ""
 }
 
-// CloneRemote returns the remote of a clone on this machine and its URL, as local.Repository.Upstream does. Both are empty
-// if the repository is no such clone or cannot be opened.
+// CloneRemote returns the remote of a clone on this machine and its URL, as local.Repository.Upstream does. Both are
+// empty if the repository is no such clone or cannot be opened.
 func (c *connections) CloneRemote(ctx context.Context, repo, branch string) (remote, url string, err error) {
 	if found := c.Local(ctx, repo); found != nil {
 		return found.Upstream(branch)
@@ -229,7 +227,7 @@ func (c *connections) tipsAt(ctx context.Context, clone *local.Repository, url s
 	return repo.Branches(), nil
 }
 
-// Repository opens a repository, once; it is nil for a plain folder.
+// Repository opens a repository, once; it is nil for a plain directory.
 func (c *connections) Repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
 	if !at.Address.Local() {
 		repo, err := c.server(ctx, at, role, false)
@@ -239,13 +237,13 @@ func (c *connections) Repository(ctx context.Context, at giturl.Location, role m
 		return repo, nil
 	}
 	found, err := c.openAt(ctx, at)
-	if err != nil || found.folder != nil {
+	if err != nil || found.directory != nil {
 		return nil, err
 	}
 	return found.repo, nil
 }
 
-// server connects to a repository: once, or again if now is set, to read where its branches are now.
+// server connects to a repository, once; with now it connects again, for the current tips of the branches.
 func (c *connections) server(ctx context.Context, at giturl.Location, role model.Role, now bool) (*server.Repository, error) {
 	at.Address = c.form(at)
 	known, err := c.keys.Known(ctx, role, at.Address)
@@ -293,13 +291,13 @@ func (c *connections) openAt(ctx context.Context, at giturl.Location) (opened, e
 		return opened{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", at, err)
 	}
 	return c.locals.Do(ctx, file, func() (found opened, err error) {
-		found.repo, found.folder, err = local.Open(at.Read, file, c.net.Limits.Object)
+		found.repo, found.directory, err = local.Open(at.Read, file, c.net.Limits.Object)
 		switch {
 		case err != nil:
 		case found.repo != nil:
 			c.keepOpen(found.repo)
 		default:
-			c.keepOpen(found.folder)
+			c.keepOpen(found.directory)
 		}
 		return found, err
 	})

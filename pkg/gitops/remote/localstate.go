@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// describeLocal says how a branch of a clone that is read differs from the remote; empty if it does not.
+// describeLocal describes how a branch of a clone differs from the remote; empty if it does not.
 func describeLocal(repo *local.Repository, branch gitobject.Branch, uncommitted bool) string {
 	text := branch.Name
 	if uncommitted {
@@ -55,7 +55,6 @@ type localStates struct {
 	changed map[[2]string]bool
 }
 
-// uses notes that a branch is read with uncommitted changes.
 func (l *localStates) uses(clone, branch string, role model.Role) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,23 +30,22 @@ func (r *Reader) readLocal(ctx context.Context, at giturl.Location, source *mode
 		}
 		return r.readClone(ctx, opened.repo, source, list)
 	}
-	return r.readFolder(opened.folder, at.String(), source, list)
+	return r.readDirectory(opened.directory, at.String(), source, list)
 }
 
-// readFolder reads a plain folder.
-func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list *diag.List) error {
-	root, err := gitobject.BranchFolder(f, source.Ref.Branch)
+func (r *Reader) readDirectory(f *os.Root, name string, source *model.Source, list *diag.List) error {
+	root, err := gitobject.BranchDirectory(f, source.Ref.Branch)
 	if err != nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	}
 	if root != f {
 		r.keepOpen(root)
 	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
-		list.Notice(giterror.RuleWholeFolder, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
+		list.Notice(giterror.RuleWholeDirectory, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
 			"%s has a directory \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
 			diag.Hint("create a directory for the branch, or fix the name"))
 	}
-	source.FS = &gitobject.FolderFS{Root: root}
+	source.FS = &gitobject.DirectoryFS{Root: root}
 	if commit := source.Ref.Commit; commit != "" {
 		source.Commit = commit
 		list.Notice(giterror.RuleUncheckedCommit, source.Ref.At, giterror.Subject(source.Ref, fmt.Sprintf(
@@ -55,7 +54,6 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 	return checkPath(source, name)
 }
 
-// readClone reads a bare repository or a clone.
 func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *model.Source, list *diag.List) error {
 	ref := &source.Ref
 	if ref.WorkTree {
@@ -92,8 +90,8 @@ func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *
 	return gitobject.Prefetch(ctx, tree, files)
 }
 
-// readLocalState reads the work tree of a clone instead of a commit, if it has the branch checked out and files that
-// differ, and notes how what is read differs from the remote.
+// readLocalState reads the work tree of a clone instead of a commit, if it has the branch checked out and uncommitted
+// changes, and records the differences from the remote.
 func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch, source *model.Source, list *diag.List) error {
 	var work fs.FS
 	var changed []string
@@ -131,7 +129,7 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 	return nil
 }
 
-// LocalState returns a notice for each clone of which something was read that its remote does not have, or has newer. It
+// LocalState returns a notice for each clone with a branch that was read and differs from the remote. It
 // waits for ListRemote.
 func (r *Reader) LocalState() diag.List {
 	if r.listing == nil {
@@ -147,8 +145,8 @@ func (r *Reader) LocalState() diag.List {
 	return r.clones.list(r.listing.clone.String(), r.listing.remote, behind)
 }
 
-// Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does not
-// have. Branches that cannot be read are left out.
+// Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does
+// not have. Branches that cannot be read are left out.
 func (r *Reader) Unpublished(ctx context.Context, clone string, branches []string) (texts []string) {
 	repo := r.Local(ctx, clone)
 	if repo == nil {
@@ -182,8 +180,8 @@ func (r *Reader) hasChanges(ctx context.Context, repo *local.Repository, branch 
 	return err == nil && len(changed) > 0
 }
 
-// ListRemote starts to list the remote of a clone on this machine, so that LocalState can name the branches that are behind
-// it. Nothing waits longer than maxListing, and a remote that cannot be listed is left out.
+// ListRemote starts to list the remote of a clone on this machine, so that LocalState can name the branches that are
+// behind it. Nothing waits longer than maxListing, and a remote that cannot be listed is left out.
 func (r *Reader) ListRemote(ctx context.Context, repo, branch string) {
 	clone := r.Local(ctx, repo)
 	if clone == nil {
@@ -213,7 +211,7 @@ func noWorkTree(name string) *giterror.Error {
 		WithHint("use a clone with --control-plane or --replace")
 }
 
-// readWorkTree reads the files of a clone as they are. They are no commit.
+// readWorkTree reads the work tree of a clone, which has no commit.
 func (r *Reader) readWorkTree(ctx context.Context, repo *local.Repository, source *model.Source, list *diag.List) error {
 	if repo.WorkTree == "" {
 		return noWorkTree(repo.String())

@@ -21,20 +21,18 @@ const RuleBaseAhead = "base-ahead"
 // WorktreeBase as ControlPlane.Base reads the base from the work tree of the control plane.
 const WorktreeBase = "worktree"
 
-// ControlPlane says where a fleet is read from.
+// ControlPlane is the location of a fleet.
 type ControlPlane struct {
 	// Repo is a URL or a local path.
 	Repo string
-	// Remote says that Repo is the remote of a clone. It is then used for the URL that the Environments name, as a
-	// path is.
+	// Remote is true if Repo is the remote of a clone. It then replaces the URL in the Environments, as a path does.
 	Remote bool
-	// BaseBranch holds the Environments; empty for the default branch of the repository. Of a local path that is "main", else
-	// the default branch of the remote, else the branch that is checked out.
+	// BaseBranch has the Environments; empty for the default branch of the repository, which is for a local path "main",
+	// else the default branch of the remote, else the checked-out branch.
 	BaseBranch string
-	// Base is a branch or commit that is read instead of what the BaseRepo "main" names, or
-	// WorktreeBase: "what if this were promoted?". Empty for the BaseRepo as it is.
+	// Base is a branch or commit that replaces that of the BaseRepo "main", or WorktreeBase; empty for the BaseRepo.
 	Base string
-	// Options says how sources are parsed.
+	// Options are those of parsing sources.
 	Options model.Options
 }
 
@@ -44,37 +42,37 @@ type BranchOf struct {
 	Repo, Branch string
 }
 
-// Loader reads the environments of one control plane. What two of them share is fetched once.
+// Loader reads the environments of one control plane. Shared sources are fetched once.
 type Loader struct {
 	Reader       *remote.Reader
 	controlPlane ControlPlane
-	// instead is what is read instead of the tip of a branch; see At.
+	// instead are the states of At.
 	instead map[BranchOf]string
-	// baseSubject names controlPlane.Base in errors.
+	// baseSubject is the subject of errors about controlPlane.Base.
 	baseSubject string
-	// main is the base branch of the control plane, once it is read.
+	// main is the base branch of the control plane; nil before it is read.
 	main *model.Source
 }
 
 // baseFlag begins the subject of a revision that the command line names.
 const baseFlag = "--base "
 
-// NewLoader returns a Loader that reads through reader.
+// NewLoader returns a Loader that uses reader.
 func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
 	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: baseFlag + controlPlane.Base}
 }
 
-// BaseBranch is the branch that holds the Environments, once they are read.
+// BaseBranch returns the branch with the Environments, after they are read.
 func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
 
-// Main is the base branch of the control plane, once Environments has read it.
+// Main returns the base branch of the control plane, after Environments has read it.
 func (l *Loader) Main() *model.Source { return l.main }
 
-// TenantLimits are the limits for application repositories.
+// TenantLimits returns the limits for application repositories.
 func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
 
-// At returns a Loader of the same control plane that reads other states instead of the tips of branches: a Git revision or
-// WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The Environments must have
+// At returns a Loader of the same control plane that reads other states than the tips of branches: a Git revision or
+// WorktreeBase. That of the base branch applies to the Environments and to the BaseRepo "main". The Environments must have
 // been read.
 func (l *Loader) At(states map[BranchOf]string) *Loader {
 	at := NewLoader(l.Reader, l.controlPlane)
@@ -114,7 +112,7 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	}
 	objects, problems := model.Parse(source, nil, l.controlPlane.Options)
 	if name := l.standsFor(objects.Environments); name != "" {
-		// Once more, so that places name the repository as they do everywhere else.
+		// parse again, for places with the usual name of the repository
 		source.Repo = name
 		objects, problems = model.Parse(source, nil, l.controlPlane.Options)
 	}
@@ -129,8 +127,7 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	return environments, diags
 }
 
-// readMain reads the base branch, and keeps its name if it was not given: Fleet needs it for --base and
-// for messages.
+// readMain reads the base branch, and records the name of the default branch, which Fleet needs for --base and messages.
 func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	ref := model.Ref{
 		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
@@ -150,15 +147,15 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	}
 	if sources[0] != nil {
 		l.main = sources[0]
-		if len(l.instead) == 0 { // else it is given
+		if len(l.instead) == 0 {
 			l.controlPlane.BaseBranch = l.main.Ref.Branch
 		}
 	}
 	return sources[0], diags
 }
 
-// standsFor lets a control plane that was given as a path, or is the remote of one, stand for the URL that its Environments
-// name, and returns that URL. If they name several, the path stands for the first.
+// standsFor replaces the URL in the Environments by a control plane that is given as a path or is the remote of one, and
+// returns that URL; the first one if there are several.
 func (l *Loader) standsFor(environments []*model.Environment) string {
 	if !l.controlPlane.Remote && !giturl.IsLocal(l.controlPlane.Repo) {
 		return ""
@@ -177,8 +174,8 @@ func (l *Loader) standsFor(environments []*model.Environment) string {
 	return ""
 }
 
-// Fleet reads everything that an environment is made of. names are those of all environments. The
-// fleet is nil if its own branch cannot be read.
+// Fleet reads all sources of an environment. names are those of all environments. The fleet is nil if the branch of the
+// environment cannot be read.
 func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, names []string) (*model.Fleet, diag.List) {
 	return l.FleetAt(ctx, environment, names, Pins{})
 }
@@ -220,8 +217,8 @@ func (l *Loader) Platform(ctx context.Context, environment *model.Environment) (
 	return run.parts[0], run.diags
 }
 
-// ClusterTypes reads the cluster types that an environment sees: those of its branch and of its BaseRepos. known says
-// that these are all; else the reasons are in the list.
+// ClusterTypes reads the cluster types of an environment: those of its branch and of its BaseRepos. known is true if these
+// are all; otherwise the reasons are in the list.
 func (l *Loader) ClusterTypes(ctx context.Context, environment *model.Environment) (all []*model.ClusterType, known bool, reasons diag.List) {
 	run := &fleetLoad{Loader: l, environment: environment}
 	if !run.readPlatform(ctx) {
@@ -242,14 +239,14 @@ type fleetLoad struct {
 	environment *model.Environment
 	pins        Pins
 	parts       []*model.Objects
-	// unread says that a source is missing, baseUnread that common data is.
+	// unread is true if a source is missing, baseUnread if common data is missing.
 	unread, baseUnread bool
 	// baseCommit is the commit of the BaseRepo "main" that was read.
 	baseCommit string
 	diags      diag.List
 }
 
-// read reads and parses refs side by side; a source that cannot be read is nil in the result.
+// read reads and parses refs in parallel; a source that cannot be read is nil in the result.
 func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration func(i int) *model.WorkloadRegistration) []*model.Objects {
 	sources, diags := l.Reader.Read(ctx, refs)
 	l.diags.Add(diags)
@@ -262,7 +259,7 @@ func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration fun
 			continue
 		}
 		if len(l.parts) > 0 && sameSource(source, l.parts[0].Source) {
-			objects[i] = &model.Objects{Source: source} // the environment's own data, which is read
+			objects[i] = &model.Objects{Source: source} // the branch of the environment, which is in parts already
 			continue
 		}
 		group.Go(func() error {
@@ -310,7 +307,7 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 	return true
 }
 
-// checkOutputs refuses GitOps repositories that could never be read, before anything is.
+// checkOutputs reports invalid URLs of GitOps repositories before anything is read.
 func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
 		ref := OutputRef(repo)

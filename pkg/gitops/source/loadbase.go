@@ -29,7 +29,7 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 	}
 }
 
-// baseRefs returns what the BaseRepos name, and which of it is the promoted base; -1 if none is.
+// baseRefs returns the refs of the BaseRepos, and the index of the promoted base; -1 if there is none.
 func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 	main = -1
 	for i, base := range l.parts[0].BaseRepos {
@@ -83,8 +83,8 @@ func baseRef(base *model.BaseRepo) model.Ref {
 	}
 }
 
-// override reads another base instead of the promoted one, if there is one. A branch that the command line names is read as
-// any branch, with uncommitted changes, unless a clone has another one checked out.
+// override applies controlPlane.Base to the ref of the promoted base. A branch is read with uncommitted changes, unless a
+// clone has another one checked out.
 func (l *fleetLoad) override(ctx context.Context, ref *model.Ref) {
 	base := l.controlPlane.Base
 	if base == "" {
@@ -103,7 +103,7 @@ func (l *fleetLoad) override(ctx context.Context, ref *model.Ref) {
 	}
 }
 
-// replaced returns the ref of what is read instead of a branch; repo is empty for the control plane.
+// replaced applies the states of At to a ref; repo is empty for the control plane.
 func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
 	if state := l.instead[BranchOf{repo, ref.Branch}]; state != "" {
 		readAt(&ref, state, insteadOf(state, ref.Branch))
@@ -111,12 +111,12 @@ func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
 	return ref
 }
 
-// insteadOf is the subject of errors about a state that is read instead of the tip of a branch.
+// insteadOf is the subject of errors about a state of At.
 func insteadOf(state, branch string) string {
 	return fmt.Sprintf("branch %q at %s", branch, state)
 }
 
-// MissingState returns the errors of a list that report that the state of At does not exist.
+// MissingState returns the errors of a list about states of At that do not exist.
 func (l *Loader) MissingState(diags diag.List) diag.List {
 	return slices.DeleteFunc(diags.Only(diag.Error), func(d diag.Diagnostic) bool {
 		if d.Rule != giterror.RuleBranchNotFound && d.Rule != giterror.RuleCommitNotFound {
@@ -131,7 +131,7 @@ func (l *Loader) MissingState(diags diag.List) diag.List {
 	})
 }
 
-// readAt makes a ref read a revision or WorktreeBase, of which subject says who wants it.
+// readAt sets the revision of a ref, or WorktreeBase, and the subject of errors.
 func readAt(ref *model.Ref, state, subject string) {
 	switch {
 	case state == WorktreeBase:
@@ -145,14 +145,13 @@ func readAt(ref *model.Ref, state, subject string) {
 	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
 }
 
-// howToPromote says how the base of an environment is set.
+// howToPromote returns a hint with the commands that set the base of an environment.
 func (l *fleetLoad) howToPromote() string {
 	return fmt.Sprintf("kalypso promote --env %s promotes the latest commit of %q to it; --base BRANCH-OR-COMMIT compiles another state",
 		l.environment.Name.Value, l.controlPlane.BaseBranch)
 }
 
-// neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken, or
-// it may be in what could not be read.
+// neverPromoted reports an environment without a BaseRepo "main", unless that is broken or may be in an unread file.
 func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 	l.baseUnread = true
 	if l.parts[0].Incomplete {
@@ -172,7 +171,7 @@ func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 		diag.Hint(hint))
 }
 
-// explainPromotion adds what to do about a base that cannot be read; subject is what asked for it. A revision of --base that
+// explainPromotion adds a hint to the errors of a subject about a missing base commit. A revision of --base that
 // does not exist is an error of the flag, the same for all environments.
 func (l *fleetLoad) explainPromotion(subject string) {
 	notThere := false
@@ -191,7 +190,7 @@ func (l *fleetLoad) explainPromotion(subject string) {
 	}
 }
 
-// noticeAhead says when the base branch has moved on since the environment was promoted.
+// noticeAhead reports that the base branch is ahead of the promoted commit.
 func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {
 	if ref.Commit == "" || l.controlPlane.Base != "" {
 		return
@@ -199,7 +198,7 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 	ref.Commit = ""
 	tip, err := l.Reader.Tip(ctx, ref)
 	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
-		return // that the commit itself can be read is all that is needed
+		return // only the promoted commit must be readable
 	}
 	l.diags.Notice(RuleBaseAhead, base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
 		ref.Branch, tip, base.Commit.Value), diag.Hint("--base "+ref.Branch+" compiles what it would get"))
