@@ -3,9 +3,9 @@ package reference
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-	"text/template/parse"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -19,33 +19,77 @@ type keysRead struct {
 	all  bool
 }
 
+var (
+	// readKey matches the reading of one key of the manifests, wholeData any other use of the manifests, or of all data.
+	readKey   = regexp.MustCompile(`\.Manifests\.(\w+)|\b(?:index|get|hasKey) \$?\.Manifests "([^"]+)"`)
+	wholeData = regexp.MustCompile(`\.Manifests\b|[\w"=(]\s+\.[\s)|}]|\{\{-?\s*\.\s*\||\$[\s)|}]`)
+)
+
+// add adds what the text of a template reads. It searches the text and not its parse tree: a text that reads a key in
+// another way counts as one that may read any key.
+func (k *keysRead) add(text string) {
+	for _, match := range readKey.FindAllStringSubmatch(text, -1) {
+		k.keys[match[1]+match[2]] = true
+	}
+	for field, key := range template.ManifestFields {
+		if strings.Contains(text, "."+field) {
+			k.keys[key] = true
+		}
+	}
+	k.all = k.all || wholeData.MatchString(readKey.ReplaceAllString(text, ""))
+}
+
+// keysRead returns what the templates of a cluster type read.
+func (t *Templates) keysRead() keysRead {
+	read := keysRead{keys: map[string]bool{}, all: t.Unusable()}
+	for _, one := range []*Template{t.reconciler, t.namespace, t.config} {
+		if one == nil {
+			continue
+		}
+		for _, manifest := range one.Manifests {
+			for _, text := range manifest.Texts {
+				read.add(text.Block.Value)
+			}
+		}
+	}
+	return read
+}
+
 // WarnUnusedManifests warns of keys of manifests that no template of the cluster types of their target reads and that are
-// nearly the name of one that is read. Other unused keys are usual: applications serve several platforms.
+// similar to one that is read. Other unused keys are common: applications serve several platforms.
 func WarnUnusedManifests(fleet *model.Fleet, assignments []schedule.Assignment, templates map[*model.ClusterType]*Templates) diag.List {
 	var diags diag.List
-	byConfig := readByConfig(fleet)
-	if byConfig.all {
-		return nil
+	byConfig := keysRead{keys: map[string]bool{}}
+	for _, config := range fleet.ConfigMaps {
+		for _, value := range config.Data { // which may contain templates
+			if strings.Contains(value.Value, template.ActionStart) {
+				byConfig.add(value.Value)
+			}
+		}
 	}
-	read := map[*model.ClusterType]keysRead{}
-	readers := map[*model.DeploymentTarget][]keysRead{}
+	read, used := map[*model.ClusterType]keysRead{}, map[*model.DeploymentTarget]keysRead{}
 	for _, a := range assignments {
-		if a.Target.Broken || !hasOtherKeys(a.Target) {
+		if byConfig.all || a.Target.Broken || len(otherKeys(a.Target)) == 0 {
 			continue
 		}
 		if _, known := read[a.ClusterType]; !known {
 			read[a.ClusterType] = templates[a.ClusterType].keysRead()
 		}
-		readers[a.Target] = append(readers[a.Target], read[a.ClusterType])
+		of := used[a.Target]
+		if of.keys == nil {
+			of.keys = maps.Clone(byConfig.keys)
+		}
+		maps.Copy(of.keys, read[a.ClusterType].keys)
+		of.all = of.all || read[a.ClusterType].all
+		used[a.Target] = of
 	}
-	for target, of := range readers {
-		used := byConfig.and(of)
-		for key, value := range target.Manifests {
-			near := diag.Nearest(key, slices.Sorted(maps.Keys(used.keys)))
-			if used.all || used.keys[key] || isStandard(key) || near == "" {
+	for target, of := range used {
+		for _, key := range otherKeys(target) {
+			near := diag.Nearest(key, slices.Sorted(maps.Keys(of.keys)))
+			if of.all || of.keys[key] || near == "" {
 				continue
 			}
-			diags.Warning("unused-manifest-key", value.At,
+			diags.Warning("unused-manifest-key", target.Manifests[key].At,
 				fmt.Sprintf("manifests.%s of deployment target %q is not used by any template of its cluster types", diag.Shorten(key, 100), target.Name.Value),
 				diag.Hint(fmt.Sprintf("did you mean %q?", near)))
 		}
@@ -53,134 +97,9 @@ func WarnUnusedManifests(fleet *model.Fleet, assignments []schedule.Assignment, 
 	return diags
 }
 
-// isStandard reports whether every target may have a key, whether a template reads it or not.
-func isStandard(key string) bool {
-	return slices.Contains(slices.Collect(maps.Values(template.ManifestFields)), key)
-}
-
-func hasOtherKeys(t *model.DeploymentTarget) bool {
-	for key := range t.Manifests {
-		if !isStandard(key) {
-			return true
-		}
-	}
-	return false
-}
-
-// and returns the keys that any of them reads.
-func (k keysRead) and(others []keysRead) keysRead {
-	union := keysRead{maps.Clone(k.keys), k.all}
-	for _, other := range others {
-		maps.Copy(union.keys, other.keys)
-		union.all = union.all || other.all
-	}
-	return union
-}
-
-// readByConfig returns what the values of ConfigMaps read, as these may hold templates.
-func readByConfig(fleet *model.Fleet) keysRead {
-	read := keysRead{keys: map[string]bool{}}
-	for _, config := range fleet.ConfigMaps {
-		for _, value := range config.Data {
-			if strings.Contains(value.Value, template.ActionStart) {
-				parsed, _ := template.Parse(model.Block{Text: value})
-				read.template(parsed)
-			}
-		}
-	}
-	return read
-}
-
-// keysRead returns what the templates of a cluster type read.
-func (t *Templates) keysRead() keysRead {
-	read := keysRead{keys: map[string]bool{}, all: t.Unusable()}
-	if read.all {
-		return read
-	}
-	for _, one := range []*Template{t.reconciler, t.namespace, t.config} {
-		if one == nil {
-			continue
-		}
-		for _, manifest := range one.Manifests {
-			for _, text := range manifest.Texts {
-				if text.Template != nil {
-					read.template(text.Template)
-				}
-			}
-		}
-	}
-	return read
-}
-
-// template adds what a template reads; it is nil if it cannot be parsed.
-func (k *keysRead) template(t *template.Template) {
-	if t == nil || t.Defines() {
-		k.all = true
-		return
-	}
-	known := map[parse.Node]bool{} // nodes that read nothing else
-	for _, node := range t.Nodes() {
-		template.WalkNodes(node, func(node parse.Node) { k.node(node, known) })
-	}
-}
-
-func (k *keysRead) node(node parse.Node, known map[parse.Node]bool) {
-	dots := func(body *parse.ListNode) { // they are not the data there
-		template.WalkNodes(body, func(inner parse.Node) {
-			if inner.Type() == parse.NodeDot {
-				known[inner] = true
-			}
-		})
-	}
-	switch node := node.(type) {
-	case *parse.RangeNode:
-		dots(node.List)
-	case *parse.WithNode:
-		dots(node.List)
-	case *parse.PipeNode:
-		for _, command := range node.Cmds {
-			k.lookUp(command.Args, known)
-		}
-	case *parse.DotNode:
-		k.all = k.all || !known[node]
-	case *parse.StringNode: // it may be rendered again
-		k.all = k.all || strings.Contains(node.Text, template.ActionStart)
-	case *parse.FieldNode:
-		k.field(node.Ident, known[node])
-	case *parse.VariableNode:
-		if node.Ident[0] == "$" {
-			k.field(node.Ident[1:], known[node])
-		}
-	}
-}
-
-// lookUp adds the key that a call such as index .Manifests "path" reads.
-func (k *keysRead) lookUp(args []parse.Node, known map[parse.Node]bool) {
-	if len(args) != 3 {
-		return
-	}
-	function, _ := args[0].(*parse.IdentifierNode)
-	key, isText := args[2].(*parse.StringNode)
-	if function != nil && isText && isManifests(args[1]) && slices.Contains([]string{"index", "get", "hasKey"}, function.Ident) {
-		k.keys[key.Text] = true
-		known[args[1]] = true
-	}
-}
-
-func isManifests(node parse.Node) bool {
-	return node.String() == ".Manifests" || node.String() == "$.Manifests"
-}
-
-// field adds what a chain of fields of the data reads; known means that only a known key is read of it.
-func (k *keysRead) field(chain []string, known bool) {
-	switch {
-	case len(chain) == 0:
-		k.all = true
-	case template.ManifestFields[chain[0]] != "":
-		k.keys[template.ManifestFields[chain[0]]] = true
-	case chain[0] == "Manifests" && len(chain) > 1:
-		k.keys[chain[1]] = true
-	case chain[0] == "Manifests":
-		k.all = k.all || !known
-	}
+// otherKeys returns the keys of the manifests of a target except those that every target may have.
+func otherKeys(t *model.DeploymentTarget) []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(t.Manifests)), func(key string) bool {
+		return slices.Contains(slices.Collect(maps.Values(template.ManifestFields)), key)
+	})
 }
