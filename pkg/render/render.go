@@ -54,76 +54,62 @@ type Options struct {
 func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*Tree, diag.List) {
 	r, diags := newRenderer(fleet, assignments, options)
 	outputs := make([]output, len(assignments))
-	places := newPlaces(fleet, assignments)
+	rendered := len(assignments) * reference.MaxFiles
+	files := make([]File, rendered, rendered+len(fleet.ClusterTypes)+1)
 	groups := byClusterType(assignments)
+	collisions := make([]diag.List, len(groups))
 	var done atomic.Int32
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for _, g := range groups {
-		for start := 0; start < len(g.positions); start += batch {
-			part := g.positions[start:min(start+batch, len(g.positions))]
-			work.Go(func() error {
-				r.batch(part, assignments, outputs, places)
-				if g.open.Add(-1) == 0 {
-					g.diags = r.collisions(g.positions, outputs)
-					r.stage(g.positions, outputs, &work)
-					r.forget(g.clusterType)
-					if done.Add(1)%expiry == 0 {
-						r.configurator.Expire()
-						r.schemas.Expire()
-					}
+	for g, positions := range groups {
+		work.Go(func() error {
+			for _, i := range positions {
+				if options.Stop != nil && options.Stop() {
+					return nil
 				}
-				return nil
-			})
-		}
+				outputs[i] = r.assignment(&assignments[i], files[i*reference.MaxFiles:][:0:reference.MaxFiles])
+			}
+			collisions[g] = r.collisions(positions, outputs)
+			r.stage(positions, outputs)
+			r.forget(assignments[positions[0]].ClusterType)
+			if done.Add(1)%expiry == 0 {
+				r.configurator.Expire()
+				r.schemas.Expire()
+			}
+			return nil
+		})
 	}
 	_ = work.Wait() // no function returns an error
 	r.collect(assignments, outputs, &diags)
 	tooLarge := r.usage.tooLarge(assignments)
 	diags.Add(tooLarge)
-	for _, g := range groups {
-		if len(tooLarge) == 0 {
-			diags.Add(g.diags)
-		}
+	if len(tooLarge) == 0 {
+		diags.Add(slices.Concat(collisions...))
 	}
 	if !fleet.Incomplete {
 		diags.Add(r.configurator.NoticeUnused())
 	}
-	tree, err := places.tree()
+	tree, err := newTree(fleet, files)
 	if err != nil {
 		diags.Error("output-path", diag.Place{}, err.Error())
 	}
 	return tree, diags
 }
 
-// batch is how many assignments one goroutine takes at a time.
-const batch = 64
-
 // expiry is after how many cluster types the configuration forgets what is no longer used.
 const expiry = 16
 
-// group is all assignments of a cluster type. Objects may collide only within one.
-type group struct {
-	clusterType *model.ClusterType
-	positions   []int
-	// open counts the batches that are not rendered yet.
-	open  atomic.Int32
-	diags diag.List
-}
-
-func byClusterType(assignments []schedule.Assignment) []*group {
-	var groups []*group
-	known := map[*model.ClusterType]*group{}
+// byClusterType returns the positions of the assignments of each cluster type. Objects can collide only within one.
+func byClusterType(assignments []schedule.Assignment) [][]int {
+	var groups [][]int
+	group := map[*model.ClusterType]int{}
 	for i := range assignments {
-		g := known[assignments[i].ClusterType]
-		if g == nil {
-			g = &group{clusterType: assignments[i].ClusterType}
-			known[assignments[i].ClusterType], groups = g, append(groups, g)
+		g, known := group[assignments[i].ClusterType]
+		if !known {
+			g = len(groups)
+			group[assignments[i].ClusterType], groups = g, append(groups, nil)
 		}
-		if len(g.positions)%batch == 0 {
-			g.open.Add(1)
-		}
-		g.positions = append(g.positions, i)
+		groups[g] = append(groups[g], i)
 	}
 	return groups
 }
@@ -134,35 +120,16 @@ func (r *renderer) forget(clusterType *model.ClusterType) {
 	r.schemas.Forget(clusterType)
 }
 
-// batch renders some of the assignments into their places.
-func (r *renderer) batch(positions []int, assignments []schedule.Assignment, outputs []output, places *places) {
-	if r.options.Stop != nil && r.options.Stop() {
-		return
-	}
-	for _, i := range positions {
-		outputs[i] = r.assignment(&assignments[i], places.of(i))
-	}
-}
-
-// stage hands the outputs of a cluster type over, and forgets what is in their files. Whoever has nothing to render any
-// more helps.
-func (r *renderer) stage(positions []int, outputs []output, work *errgroup.Group) {
+// stage passes the files of a cluster type to Options.Stage and releases the contents of those that it accepts.
+func (r *renderer) stage(positions []int, outputs []output) {
 	if r.options.Stage == nil {
 		return
 	}
-	for part := range slices.Chunk(positions, batch) {
-		handOver := func() error {
-			for _, i := range part {
-				if files := outputs[i].files; len(outputs[i].problems) == 0 && r.options.Stage(files) {
-					for f := range files {
-						files[f].Content, files[f].Staged = content.Text{}, true
-					}
-				}
+	for _, i := range positions {
+		if files := outputs[i].files; len(outputs[i].problems) == 0 && r.options.Stage(files) {
+			for f := range files {
+				files[f].Content, files[f].Staged = content.Text{}, true
 			}
-			return nil
-		}
-		if !work.TryGo(handOver) {
-			_ = handOver() // which does not fail
 		}
 	}
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,133 +68,52 @@ func (t *Tree) ReadFile(path string) ([]byte, bool) {
 	return t.Files[i].Content.Bytes(), true
 }
 
-// places are the slots for all files of an output, in order of path.
-type places struct {
-	files []File
-	// first is for each assignment where its files begin.
-	first []int
-}
-
-// newPlaces returns slots for the files of assignments, with the files that need no rendering.
-func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
-	const tracking = 1
-	p := &places{
-		files: make([]File, 0, tracking+len(fleet.ClusterTypes)+reference.MaxFiles*len(assignments)),
-		first: make([]int, len(assignments)),
-	}
+// newTree returns the tree of rendered files, whose paths are empty where there is no file, with those that need no
+// rendering.
+func newTree(fleet *model.Fleet, files []File) (*Tree, error) {
+	files = slices.DeleteFunc(files, func(f File) bool { return f.Path == "" })
 	if fleet.PromotedCommit != "" {
-		p.files = append(p.files, File{Path: TrackingFile, Content: content.New(fleet.PromotedCommit)})
+		files = append(files, File{Path: TrackingFile, Content: content.New(fleet.PromotedCommit)})
 	}
-	order := inOrderOfPath(assignments)
-	next := func() {
-		p.first[order[0]] = len(p.files)
-		p.files = p.files[:len(p.files)+reference.MaxFiles]
-		order = order[1:]
-	}
-	for _, clusterType := range clusterTypesInOrderOfPath(fleet) {
-		if !clusterType.Broken { // else reported already
-			p.files = append(p.files, File{Path: clusterType.Name.Value + "/" + ReadmeFile, Content: content.New(Readme)})
-		}
-		for len(order) > 0 && assignments[order[0]].ClusterType == clusterType {
-			next()
+	for _, clusterType := range fleet.ClusterTypes {
+		if !clusterType.Broken { // otherwise it is reported already
+			files = append(files, File{Path: clusterType.Name.Value + "/" + ReadmeFile, Content: content.New(Readme)})
 		}
 	}
-	for len(order) > 0 { // of cluster types that the fleet does not have
-		next()
-	}
-	return p
-}
-
-// of returns the slots for the files of an assignment.
-func (p *places) of(assignment int) []File {
-	first := p.first[assignment]
-	return p.files[first : first : first+reference.MaxFiles]
-}
-
-// tree closes the gaps, when all is rendered.
-func (p *places) tree() (*Tree, error) {
-	files := slices.DeleteFunc(p.files, func(f File) bool { return f.Path == "" })
-	// A folder that begins with a digit comes before README.md.
-	if !slices.IsSortedFunc(files, byPath) {
-		slices.SortFunc(files, byPath)
-	}
+	slices.SortFunc(files, byPath)
 	tree := &Tree{Files: files}
 	return tree, tree.check()
 }
 
-func clusterTypesInOrderOfPath(fleet *model.Fleet) []*model.ClusterType {
-	return slices.SortedFunc(slices.Values(fleet.ClusterTypes), func(a, b *model.ClusterType) int {
-		return cmp.Compare(a.Name.Value+"/", b.Name.Value+"/")
-	})
-}
-
-// inOrderOfPath returns the positions of assignments in the order of their folders. Names are compared
-// with what follows them in a path: "a-b/" comes before "a/".
-func inOrderOfPath(assignments []schedule.Assignment) []int {
-	folders := map[string]int{}
-	for i := range assignments {
-		folders[assignments[i].ClusterType.Name.Value+"/"], folders[assignments[i].Target.Name.Value+"/"] = 0, 0
-	}
-	for rank, folder := range slices.Sorted(maps.Keys(folders)) {
-		folders[folder] = rank
-	}
-	keys := make([]int, len(assignments))
-	order := make([]int, len(assignments))
-	for i := range assignments {
-		order[i] = i
-		keys[i] = folders[assignments[i].ClusterType.Name.Value+"/"]*len(folders) + folders[assignments[i].Target.Name.Value+"/"]
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
-	return order
-}
-
-// check makes sure that nothing is written where it must not be. The model has checked every name
-// that a path is made of, so an error here is a mistake in kalypso. No two good paths differ only by
-// case: all names in them are DNS labels, and the others are the same everywhere.
+// check verifies the paths of a sorted tree. The model has validated every name in a path, so an error here is a bug in
+// kalypso. Valid paths cannot differ only by case, because all names in them are DNS labels or constants.
 func (t *Tree) check() error {
-	labels := labels{}
-	paths := make([]string, len(t.Files))
 	for i, file := range t.Files {
-		if err := labels.checkPath(file.Path); err != nil {
+		if err := checkPath(file.Path); err != nil {
 			return err
 		}
-		paths[i] = file.Path
-	}
-	if !slices.IsSorted(paths) {
-		slices.Sort(paths)
-	}
-	for i := 1; i < len(paths); i++ {
-		if paths[i] == paths[i-1] {
-			return fmt.Errorf("output path %q is duplicated", paths[i])
+		if i > 0 && file.Path == t.Files[i-1].Path {
+			return fmt.Errorf("output path %q is duplicated", file.Path)
 		}
 	}
 	return nil
 }
 
-// checkPath refuses a path that leaves the tree or touches a folder that begins with a dot; the
-// tracking file is the one exception.
-func checkPath(path string) error { return labels{}.checkPath(path) }
-
-// labels are names that are known to be DNS labels: the same few are in very many paths.
-type labels map[string]bool
-
-func (l labels) checkPath(path string) error {
+// checkPath refuses a path that leaves the tree or is in a directory that begins with a dot; the tracking file is the one
+// exception.
+func checkPath(path string) error {
 	if path == TrackingFile {
 		return nil
 	}
-	folders := strings.Split(path, "/")
-	for _, name := range folders[:len(folders)-1] {
-		if l[name] {
-			continue
-		}
+	directories := strings.Split(path, "/")
+	for _, name := range directories[:len(directories)-1] {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			return fmt.Errorf("output path %q: directory %q is not a DNS label", path, name)
 		}
-		l[name] = true
 	}
-	switch name := folders[len(folders)-1]; {
-	case len(folders) == 2 && name == ReadmeFile:
-	case len(folders) == 3 && (name == ReconcilerFile || name == NamespaceFile ||
+	switch name := directories[len(directories)-1]; {
+	case len(directories) == 2 && name == ReadmeFile:
+	case len(directories) == 3 && (name == ReconcilerFile || name == NamespaceFile ||
 		name == ConfigFileYAML || name == ConfigFileSh):
 	default:
 		return fmt.Errorf("output path %q is not one that kalypso writes", path)

@@ -128,7 +128,7 @@ func FuzzTreeOfNames(f *testing.F) {
 
 func TestTreeRefusesPathsThatDifferByCase(t *testing.T) {
 	t.Parallel()
-	tree := &Tree{Files: []File{{Path: "edge/cart/reconciler.yaml"}, {Path: "edge/cart/namespace.yaml"}}}
+	tree := &Tree{Files: []File{{Path: "edge/cart/namespace.yaml"}, {Path: "edge/cart/reconciler.yaml"}}}
 	require.NoError(t, tree.check())
 	tree.Files = append(tree.Files, File{Path: "edge/cart/reconciler.yaml"})
 	require.EqualError(t, tree.check(), `output path "edge/cart/reconciler.yaml" is duplicated`)
