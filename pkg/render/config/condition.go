@@ -117,22 +117,12 @@ func (c *choice) evaluate(clusterType *model.ClusterType) *typeChoice {
 // openConditions returns the conditions that only a target can satisfy; possible is false if the cluster type violates
 // another one.
 func openConditions(conditions []condition, clusterType *model.ClusterType) (open []condition, possible bool) {
-	decided := 0
 	for _, condition := range conditions {
-		holds, isDecided := condition.holdsOnClusterType(clusterType)
-		if isDecided && !holds {
-			return nil, false
-		}
-		if isDecided {
-			decided++
-		}
-	}
-	if decided == 0 || decided == len(conditions) {
-		return conditions[decided:], true // the usual case, which needs no copy
-	}
-	for _, condition := range conditions {
-		if _, isDecided := condition.holdsOnClusterType(clusterType); !isDecided {
+		switch holds, decided := condition.holdsOnClusterType(clusterType); {
+		case !decided:
 			open = append(open, condition)
+		case !holds:
+			return nil, false
 		}
 	}
 	return open, true

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -40,11 +41,7 @@ func unmarshalConfig(unmarshal func([]byte, any) error, text string, into *any) 
 	return unmarshal([]byte(text), into)
 }
 
-const errNotYAML = configError("not YAML")
-
-type configError string
-
-func (e configError) Error() string { return string(e) }
+var errNotYAML = errors.New("not YAML")
 
 // objectOr returns a map or list in its normal form, and text for anything else. A map with NaN as a key stays text,
 // because that key cannot be looked up and its order is random.

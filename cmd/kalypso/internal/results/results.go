@@ -2,7 +2,6 @@
 package results
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // The formats of -o.
@@ -43,7 +43,7 @@ func Print(w io.Writer, format string, result any) error {
 	if err != nil {
 		return err
 	}
-	document = append(term.SanitizeJSON(escapeControls(document)), '\n')
+	document = append(term.SanitizeJSON(yamltext.EscapeControls(document)), '\n')
 	if format == YAML {
 		text, err := yaml.JSONToYAML(document)
 		if err != nil {
@@ -55,24 +55,6 @@ func Print(w io.Writer, format string, result any) error {
 	}
 	_, err = w.Write(document)
 	return err
-}
-
-// escapeControls writes the control characters that JSON may hold as they are, which terminals obey and YAML refuses,
-// as JSON's escapes.
-func escapeControls(document []byte) []byte {
-	control := func(r rune) bool { return r >= 0x7f && r <= 0x9f || r == 0xfffe || r == 0xffff }
-	if !bytes.ContainsFunc(document, control) {
-		return document
-	}
-	var b bytes.Buffer
-	for _, r := range string(document) { // outside of strings there are none
-		if control(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.Bytes()
 }
 
 // Version is that of the JSON shape. Fields are added without a change of it.

@@ -72,7 +72,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 		ValidArgs: model.Kinds(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if outputs[format] != nil { // schema --output COMMAND
-				return printOutputSchema(cmd, e, outputs, []string{format})
+				return printOutputSchema(e, outputs, []string{format})
 			}
 			schema := model.AnySchema()
 			if len(args) > 0 {
@@ -98,7 +98,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 		Example:   "  kalypso schema output render\n  kalypso schema output explain target",
 		ValidArgs: slices.Sorted(maps.Keys(outputs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return printOutputSchema(cmd, e, outputs, args)
+			return printOutputSchema(e, outputs, args)
 		},
 	})
 	return cmd
@@ -106,7 +106,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 
 // printOutputSchema prints the schema of the output of a command, whose name may be several arguments; without one, a
 // schema that has those of all commands in its definitions.
-func printOutputSchema(_ *cobra.Command, e *cli.Host, outputs map[string]reflect.Type, args []string) error {
+func printOutputSchema(e *cli.Host, outputs map[string]reflect.Type, args []string) error {
 	names := slices.Sorted(maps.Keys(outputs))
 	schema := map[string]any{}
 	if name := strings.Join(args, " "); name != "" {
