@@ -2,6 +2,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -88,32 +89,8 @@ func checkReportFile(file string) error {
 	return nil
 }
 
-// writeReport replaces the file atomically. It follows a link, and writes to the file itself if it is not a regular file,
-// such as a pipe.
+// writeReport writes the report to the file, which stays unchanged if the report cannot be generated.
 func writeReport(ctx context.Context, s *session.Session, file string) error {
-	mode := os.FileMode(0o666) // before the umask
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
-	if info, err := os.Stat(file); err == nil {
-		if !info.Mode().IsRegular() {
-			return writeInto(ctx, s, file, os.O_WRONLY, 0)
-		}
-		mode = info.Mode().Perm()
-	}
-	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
-	defer func() { _ = os.Remove(temporary) }() // no effect after the rename
-	if err := writeInto(ctx, s, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
-		return err
-	}
-	return os.Rename(temporary, file)
-}
-
-func writeInto(ctx context.Context, s *session.Session, name string, flags int, mode os.FileMode) error {
-	file, err := os.OpenFile(name, flags, mode)
-	if err != nil {
-		return err
-	}
 	report := htmlreport.Report{Version: s.Build.Version}
 	if main := s.Loader.Main(); main != nil {
 		report.ControlPlane = (&diag.File{Repo: main.Repo}).String()
@@ -127,8 +104,11 @@ func writeInto(ctx context.Context, s *session.Session, name string, flags int, 
 		}
 		report.Environments = append(report.Environments, environment)
 	}
-	err = htmlreport.Write(ctx, file, report)
-	return cmp.Or(err, file.Close())
+	var page bytes.Buffer
+	if err := htmlreport.Write(ctx, &page, report); err != nil {
+		return err
+	}
+	return os.WriteFile(file, page.Bytes(), 0o666)
 }
 
 // addSources adds the branches that an environment was compiled from, each once, and their newest date.
