@@ -131,8 +131,8 @@ func TestBelow(t *testing.T) {
 	}
 	all := []gitops.Reconciler{at("cloud-2/a/reconciler.yaml"), at("cloud/a/reconciler.yaml"), at("cloud/b/reconciler.yaml")}
 	for _, test := range []struct {
-		root, folder string
-		want         []gitops.Reconciler
+		root, directory string
+		want            []gitops.Reconciler
 	}{
 		{".", "./cloud", all[1:]},
 		{".", "/cloud/", all[1:]},
@@ -146,7 +146,7 @@ func TestBelow(t *testing.T) {
 		{"out", ".", all},
 		{"out", "cloud", nil},
 	} {
-		got := Deployment{Path: test.root, Reconcilers: all}.Below(test.folder)
+		got := Deployment{Path: test.root, Reconcilers: all}.Below(test.directory)
 		assert.Len(t, got, len(test.want), "%+v", test)
 		assert.Subset(t, test.want, got, "%+v", test)
 	}

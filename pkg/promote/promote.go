@@ -174,7 +174,7 @@ func (p *Promoter) Reverted(ctx context.Context, environment *model.Environment,
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
 	branch, err := gitops.OpenBranch(ctx, p.Reader, source.PlatformRef(environment), "")
 	if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleInvalidRepository {
-		return false, nil // a plain folder: promoting to it is an error anyway
+		return false, nil // a plain directory: promoting to it is an error anyway
 	}
 	if err != nil {
 		return false, err

@@ -198,7 +198,7 @@ type Deployment struct {
 	// Repo is the URL of the GitOps repository in normal form; compare it with giturl.NormalURL of a cluster's URL.
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
-	// Path is the folder of the output, slash-separated; "." is the root. Cluster types are the folders in it.
+	// Path is the directory of the output, slash-separated; "." is the root. Cluster types are the directories in it.
 	Path string `json:"path"`
 	// Commit is the full id, in lower case.
 	Commit string `json:"commit"`
@@ -209,13 +209,13 @@ type Deployment struct {
 	Reconcilers []gitops.Reconciler `json:"-"`
 }
 
-// Below returns the reconcilers in a folder of the repository and its subfolders.
-func (d Deployment) Below(folder string) []gitops.Reconciler {
-	folder, root := strings.TrimSuffix(path.Join("/", folder), "/")+"/", strings.TrimSuffix(path.Join("/", d.Path), "/")+"/"
-	if strings.HasPrefix(root, folder) {
+// Below returns the reconcilers in a directory of the repository and its subdirectories.
+func (d Deployment) Below(directory string) []gitops.Reconciler {
+	directory, root := strings.TrimSuffix(path.Join("/", directory), "/")+"/", strings.TrimSuffix(path.Join("/", d.Path), "/")+"/"
+	if strings.HasPrefix(root, directory) {
 		return d.Reconcilers
 	}
-	prefix, below := strings.CutPrefix(folder, root)
+	prefix, below := strings.CutPrefix(directory, root)
 	if !below {
 		return nil
 	}
@@ -232,7 +232,7 @@ type ReconcilerStatus struct {
 	Cluster string
 	// Reconciler identifies it on its cluster; empty if there can be only one.
 	Reconciler string
-	// ClusterType is the folder that is pulled, below Deployment.Path; empty if that is not one cluster type.
+	// ClusterType is the directory that is pulled, below Deployment.Path; empty if that is not one cluster type.
 	ClusterType string
 	// Commit is what State is about, as full id in lower case: the commit that was applied, or the one that could
 	// not be. It is empty if there is none yet, or it is no commit. That of a reconciler in the tree is the commit that

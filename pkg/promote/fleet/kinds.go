@@ -16,18 +16,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux"
 )
 
-// Options are what asking fleets needs of the machine.
+// Options are the parts of the environment that fleets need.
 type Options = api.Options
 
-// kinds are the kinds of fleet, by name. Each is made of what follows the colon in --fleet, empty if nothing does;
-// the error is wrong usage.
+// kinds returns the constructors of the kinds of fleet by name. The argument is the text after the colon in --fleet, empty
+// without one; the error is a usage error.
 func kinds() map[string]func(argument string, o Options) (promote.Fleet, error) {
 	return map[string]func(string, Options) (promote.Fleet, error){
 		azure.Name: azure.New, "argocd": argocd.New, "command": command.New, "flux": flux.New,
 	}
 }
 
-// Names are those of the fleets that there are.
+// Names returns the names of all kinds of fleet.
 func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
 
 // SeesReconcilers reports whether a fleet, written as NAME or NAME:ARGUMENT, can read the reconcilers of a published
@@ -37,8 +37,8 @@ func SeesReconcilers(text string) bool {
 	return name == "flux" || name == "argocd"
 }
 
-// New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage, which does not
-// quote the argument: it may contain a secret.
+// New returns the fleet for NAME or NAME:ARGUMENT without querying it. The error is a usage error that does not quote the
+// argument, which may contain a secret.
 func New(text string, o Options) (promote.Fleet, error) {
 	name, argument, _ := strings.Cut(text, ":")
 	create, known := kinds()[name]

@@ -85,8 +85,8 @@ func TestCommit(t *testing.T) {
 func TestFolderBelow(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		folder, root, first string
-		below               bool
+		directory, root, first string
+		below                  bool
 	}{
 		{"edge", ".", "edge", true},
 		{"/edge/apps", "", "edge", true},
@@ -98,7 +98,7 @@ func TestFolderBelow(t *testing.T) {
 		{"clusters/../../other", "clusters", "", false},
 		{"../../edge", ".", "edge", true},
 	} {
-		first, below := statustext.FolderBelow(test.folder, test.root)
+		first, below := statustext.DirectoryBelow(test.directory, test.root)
 		assert.Equal(t, test.first, first, "%+v", test)
 		assert.Equal(t, test.below, below, "%+v", test)
 	}

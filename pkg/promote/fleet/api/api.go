@@ -1,7 +1,7 @@
-// Package api asks the HTTP APIs of fleets for JSON documents.
+// Package api requests JSON documents from the HTTP APIs of fleets.
 //
-// In: a request. Out: its document, or a promote.FleetError that has no secret in it. Answers are bounded, redirects are
-// not followed, because credentials would go along, and what may pass is asked again a few times.
+// In: a request. Out: its document, or a promote.FleetError without secrets. The size of responses is limited, redirects
+// are not followed, because they would receive the credentials, and temporary failures are retried a few times.
 package api
 
 import (
@@ -28,21 +28,21 @@ import (
 const (
 	maxTries   = 3
 	firstDelay = time.Second // doubles with each try
-	// maxDelay is the longest wait before the next try; a longer one is left to the caller.
+	// maxDelay is the maximum delay of a retry; with a longer one the caller decides.
 	maxDelay = 10 * time.Second
-	// requestTime bounds a request with its answer.
+	// requestTime limits a request including its response.
 	requestTime = time.Minute
 )
 
-// Options are what asking a fleet needs of the machine.
+// Options are the parts of the environment that a fleet needs.
 type Options struct {
-	// Env reads environment variables; nil has none.
+	// Env returns an environment variable; nil means that none is set.
 	Env func(string) string
-	// Environ are all environment variables, as NAME=VALUE, for programs that are started.
+	// Environ are all environment variables as NAME=VALUE, for child processes.
 	Environ []string
 	// Transport sends requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
-	// Sleep waits, or until ctx is done, whose error it then returns.
+	// Sleep waits for d. It returns the error of ctx if that is done before.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now is the clock.
 	Now func() time.Time
@@ -50,7 +50,7 @@ type Options struct {
 	UserAgent string
 }
 
-// Getenv reads an environment variable; empty if there is none.
+// Getenv returns an environment variable; empty if it is not set.
 func (o Options) Getenv(name string) string {
 	if o.Env == nil {
 		return ""
@@ -64,8 +64,8 @@ type Sender struct {
 	limit  int64
 }
 
-// NewSender sends requests through a transport, nil for the default one, and ends an answer with an error after limit
-// bytes.
+// NewSender returns a Sender that uses a transport, nil for the default one. Reading more than limit bytes of a response is
+// an error.
 func NewSender(transport http.RoundTripper, limit int64) *Sender {
 	return &Sender{limit: limit, client: http.Client{
 		Transport:     transport,
@@ -83,21 +83,21 @@ func (s *Sender) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Client asks one server.
+// Client sends requests to one server.
 type Client struct {
 	Options
-	// Subject is the server in messages: "Azure".
+	// Subject is the name of the server in messages, such as "Azure".
 	Subject string
-	// Send sends a request with its credentials; its answers must be bounded, as those of Sender.Do are.
+	// Send sends a request with its credentials. It must limit the size of responses, as Sender.Do does.
 	Send func(*http.Request) (*http.Response, error)
-	// Secrets do not appear in messages.
+	// Secrets are removed from messages.
 	Secrets *credentials.Scrubber
-	// Hints say what to do about a status, Untrusted, or 200: a redirection, or a document that is not the expected one.
+	// Hints are the hints for an HTTP status, for Untrusted, and for 200: a redirect or an unexpected document.
 	Hints map[int]string
 }
 
-// Get reads a JSON document into a value; what names it for the error if it is something else. With a body, which
-// becomes JSON, the request is a POST. The header is that of the answer.
+// Get reads a JSON document into a value. what describes the expected document for errors. With a body, which is sent as
+// JSON, the request is a POST. The header is that of the response.
 func (c *Client) Get(ctx context.Context, address string, body any, what string, into any) (http.Header, *promote.FleetError) {
 	for try := 1; ; try++ {
 		header, err := c.once(ctx, address, body, into)
@@ -129,7 +129,7 @@ func (c *Client) once(ctx context.Context, address string, body, into any) (http
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, c.refused(answer)
+		return nil, c.statusError(answer)
 	}
 	d := json.NewDecoder(answer.Body)
 	if err := d.Decode(into); err != nil {
@@ -163,16 +163,16 @@ func newRequest(ctx context.Context, address string, body any) (*http.Request, e
 	return r, nil
 }
 
-// errFollows is a document with something behind it.
+// errFollows is the error of a document that is followed by more data.
 var errFollows = errors.New("more than one JSON document")
 
-// Untrusted stands for a certificate that is not trusted, where a status is asked for.
+// Untrusted is the key in Client.Hints for a certificate that is not trusted.
 const Untrusted = 0
 
-// StatusError is an answer with a status other than 200.
+// StatusError is a response with a status other than 200.
 type StatusError struct {
 	Status int
-	// Code is Azure's; empty if there is none.
+	// Code is the error code of Azure; empty for none.
 	Code string
 }
 
@@ -180,7 +180,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%d %s", e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
 }
 
-// StatusOf returns the answer behind an error; the zero one if there is none, as for no error.
+// StatusOf returns the StatusError that an error wraps; the zero value for none.
 func StatusOf(err *promote.FleetError) StatusError {
 	var status *StatusError
 	if err == nil || !errors.As(err, &status) {
@@ -189,35 +189,35 @@ func StatusOf(err *promote.FleetError) StatusError {
 	return *status
 }
 
-// Temporary reports whether the same request may have a better answer later.
+// Temporary reports whether a retry may succeed.
 func (e *StatusError) Temporary() bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests ||
 		e.Status >= http.StatusInternalServerError && e.Status != http.StatusNotImplemented
 }
 
-// Unexpected is the error for a server that answers something else than it should.
+// Unexpected returns the error of an unexpected response.
 func (c *Client) Unexpected(what string) *promote.FleetError {
 	f := c.failure("returned "+what, nil)
 	f.Hint = c.Hints[http.StatusOK]
 	return f
 }
 
-// failure is an error with the server as its subject.
+// failure returns an error whose message starts with the server.
 func (c *Client) failure(predicate string, err error) *promote.FleetError {
 	return &promote.FleetError{Message: c.Secrets.Line(c.Subject + " " + predicate), Err: err}
 }
 
-// remark is a server's description of an error. Azure's outer code and message may only name a contact:
+// errorBody is the description of an error in a response. The outer code and message of Azure may only name a contact:
 // https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors
-type remark struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Details []remark `json:"details"`
+type errorBody struct {
+	Code    string      `json:"code"`
+	Message string      `json:"message"`
+	Details []errorBody `json:"details"`
 }
 
-// remarkOf reads what Azure, Argo CD and Kubernetes say about an error. Any other text is that of something in between.
-func remarkOf(body []byte) remark {
-	var azure struct{ Error remark }
+// parseErrorBody reads the error descriptions of Azure, Argo CD and Kubernetes. Other texts are those of a proxy and are ignored.
+func parseErrorBody(body []byte) errorBody {
+	var azure struct{ Error errorBody }
 	if json.Unmarshal(body, &azure) == nil && azure.Error.Message+azure.Error.Code != "" {
 		if details := azure.Error.Details; len(details) > 0 && details[0].Code != "" {
 			azure.Error = details[0]
@@ -227,20 +227,20 @@ func remarkOf(body []byte) remark {
 	}
 	var others struct{ Message string }
 	if json.Unmarshal(body, &others) != nil {
-		return remark{}
+		return errorBody{}
 	}
-	return remark{Message: others.Message}
+	return errorBody{Message: others.Message}
 }
 
-// refused explains an answer with another status than 200.
-func (c *Client) refused(answer *http.Response) *promote.FleetError {
+// statusError returns the error of a response with another status than 200.
+func (c *Client) statusError(answer *http.Response) *promote.FleetError {
 	const enough = 64 << 10 // bytes
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, enough))
-	said := remarkOf(body)
-	err := &StatusError{answer.StatusCode, said.Code}
+	described := parseErrorBody(body)
+	err := &StatusError{answer.StatusCode, described.Code}
 	predicate := strings.TrimSpace("answers " + err.Error())
-	if said.Message != "" {
-		predicate += ": " + said.Message
+	if described.Message != "" {
+		predicate += ": " + described.Message
 	}
 	f := c.failure(predicate, err)
 	f.Hint = c.Hints[answer.StatusCode]
@@ -253,7 +253,7 @@ func (c *Client) refused(answer *http.Response) *promote.FleetError {
 	return f
 }
 
-// explain makes an error for people of why there is no whole answer.
+// explain returns the error for a failed or incomplete response.
 func (c *Client) explain(err error, what string) *promote.FleetError {
 	var (
 		known       *promote.FleetError
@@ -279,7 +279,7 @@ func (c *Client) explain(err error, what string) *promote.FleetError {
 		f = c.failure("was canceled: the run ended", context.Canceled)
 	case timedOut(err):
 		f = c.failure("has not answered in time", context.DeadlineExceeded)
-	case errors.As(err, &request): // its text has the URL in it
+	case errors.As(err, &request): // its text contains the URL
 		f = c.failure("cannot be reached: "+request.Err.Error(), nil)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		f = c.failure("closed the connection early", nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-// applicationList is v1alpha1ApplicationList of the API's description, as far as it is read.
+// applicationList has the fields of v1alpha1ApplicationList that are used.
 type applicationList struct {
 	Metadata *struct {
 		Continue           string      `json:"continue"`
@@ -21,14 +21,14 @@ type applicationList struct {
 	Items []application `json:"items"`
 }
 
-// application is v1alpha1Application of the API's description, as far as it is read.
+// application has the fields of v1alpha1Application that are used.
 type application struct {
 	Metadata struct {
 		objectName
 		Annotations       map[string]string `json:"annotations"`
 		DeletionTimestamp *string           `json:"deletionTimestamp"`
 	} `json:"metadata"`
-	// Operation is one that was asked for and has not begun.
+	// Operation is a requested operation that has not started.
 	Operation *struct{} `json:"operation"`
 	Spec      struct {
 		comparison
@@ -50,10 +50,10 @@ type objectName struct {
 
 func (n objectName) String() string { return strings.TrimPrefix(n.Namespace+"/"+n.Name, "/") }
 
-// comparison is what was, or is to be, compared with the cluster.
+// comparison are the sources that Argo CD compares with the cluster.
 type comparison struct {
 	Source source `json:"source"`
-	// Sources take the place of Source if there are any.
+	// Sources replace Source if there are any.
 	Sources []source `json:"sources"`
 }
 
@@ -66,7 +66,7 @@ type source struct {
 	Ref            string `json:"ref"`
 }
 
-// revisions are what the sources were resolved to: one, or one for each of several sources.
+// revisions are the resolved revisions of the sources: one, or one for each of several sources.
 type revisions struct {
 	Revision  string   `json:"revision"`
 	Revisions []string `json:"revisions"`
@@ -89,7 +89,7 @@ type status struct {
 	Resources      []resource  `json:"resources"`
 }
 
-// operation is v1alpha1OperationState: what the last sync came to.
+// operation is v1alpha1OperationState, the result of the last sync.
 type operation struct {
 	Phase   string `json:"phase"`
 	Message string `json:"message"`
@@ -123,7 +123,7 @@ type resource struct {
 	} `json:"health"`
 }
 
-// synced is v1alpha1ResourceResult: what a sync made of an object, or a hook.
+// synced is v1alpha1ResourceResult, the result of a sync for an object or a hook.
 type synced struct {
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
@@ -132,14 +132,14 @@ type synced struct {
 	Message   string `json:"message"`
 }
 
-// sourceStatus is what an Application says of one of its sources.
+// sourceStatus is the status of one source of an Application.
 type sourceStatus struct {
 	promote.ReconcilerStatus
-	// folder is what the source pulls.
-	folder string
+	// directory is the path of the source.
+	directory string
 }
 
-// statuses returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
+// statuses returns the status of each source of an Application that pulls the deployment.
 func (a *application) statuses(wanted promote.Deployment) []sourceStatus {
 	if a.Spec.SourceHydrator != nil {
 		return nil
@@ -160,19 +160,19 @@ func (a *application) statuses(wanted promote.Deployment) []sourceStatus {
 	return seen
 }
 
-// The name and the server of the cluster that Argo CD runs on.
-const itself, server = "in-cluster", "https://kubernetes.default.svc"
+// The name and the address of the cluster that Argo CD runs on.
+const inCluster, inClusterServer = "in-cluster", "https://kubernetes.default.svc"
 
-// cluster names what is deployed to: as Argo CD names the cluster, else by its address.
+// cluster returns the name of the destination cluster in Argo CD, else its address.
 func (a *application) cluster() string {
 	to := a.Spec.Destination
 	switch {
 	case to.Name != "":
 		return to.Name
-	case to.Server == server:
-		return itself
+	case to.Server == inClusterServer:
+		return inCluster
 	case to.Server == "":
-		return "?" // an Application that is not valid: it says so, and is not lost
+		return "?" // the Application is invalid, which its conditions report
 	}
 	return to.Server
 }
@@ -184,10 +184,10 @@ func (c comparison) all() []source {
 	return c.Sources
 }
 
-// pulls reports whether a source is in the branch of a deployment, at or below its path, and which cluster type's folder
-// it is in; none if it is all of them.
+// pulls reports whether a source is in the branch of a deployment, at or below its path, and returns the cluster type of its
+// directory; empty if it pulls all cluster types.
 func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool) {
-	if s.Chart != "" || s.Ref != "" && s.Path == "" { // a chart's registry; a source that only lends its files to others
+	if s.Chart != "" || s.Ref != "" && s.Path == "" { // a chart, or a source that only provides value files to other sources
 		return "", false
 	}
 	if strings.TrimPrefix(s.TargetRevision, "refs/heads/") != wanted.Branch {
@@ -197,15 +197,14 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 	if err != nil || repo != wanted.Repo {
 		return "", false
 	}
-	return statustext.FolderBelow(s.Path, wanted.Path)
+	return statustext.DirectoryBelow(s.Path, wanted.Path)
 }
 
-// allSources stands for all sources of an Application together.
+// allSources selects all sources of an Application.
 const allSources = -1
 
-// of returns the commit that one of so many sources was resolved to, in lower case; none if it is no commit of git, as
-// when a branch could not be resolved. For allSources it joins the resolved revisions, including versions of
-// charts.
+// of returns the commit that a source was resolved to, in lower case; empty if it is not a Git commit, for example if a
+// branch could not be resolved. For allSources it joins the resolved revisions, including versions of charts.
 func (r revisions) of(source int) string {
 	all := r.Revisions
 	if len(all) == 0 {

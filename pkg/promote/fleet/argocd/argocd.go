@@ -19,27 +19,27 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
-// envToken is where the argocd program has its token too.
+// envToken is the variable with the token, as for the argocd program.
 const envToken = "ARGOCD_AUTH_TOKEN"
 
-// maxAnswer bounds an answer in bytes, once unpacked: some ten thousand Applications with a few objects each.
+// maxAnswer is the maximum size of an uncompressed response in bytes: some ten thousand Applications with a few objects each.
 const maxAnswer = 256 << 20
 
-// fleet is that of one Argo CD: each of its Applications with a source in our branch, at or below our path, is a
-// reconciler. Its API is described in assets/swagger.json of Argo CD.
+// fleet are the clusters of one Argo CD server: each of its Applications with a source in the GitOps branch, at or below the
+// path of the output, is a reconciler. assets/swagger.json of Argo CD describes its API.
 //
-// Sources that name no branch (HEAD, or nothing) do not count, as it is not known which branch that is, nor do
-// Applications that hydrate: what they sync is a commit of another branch.
+// Sources without a branch (HEAD, or nothing) do not count, because the branch is unknown, nor do Applications with a
+// source hydrator, because they sync a commit of another branch.
 type fleet struct {
-	// server is the URL of Argo CD, with the path that it is served below.
+	// server is the URL of Argo CD with its base path.
 	server *url.URL
 	token  string
 	client *api.Client
 }
 
-// New reads what follows "argocd:": the URL of Argo CD, with the query parameters project and selector of its API
-// if only some of its Applications are to be asked for. The token is ARGOCD_AUTH_TOKEN_<HOST>, with each character of
-// the host that is no letter or digit written "_", for who has several servers, else ARGOCD_AUTH_TOKEN.
+// New returns the fleet "argocd:URL". The query parameters project and selector of the API restrict the Applications. The
+// token is in ARGOCD_AUTH_TOKEN_<HOST>, with "_" for each character of the host that is not a letter or digit, else in
+// ARGOCD_AUTH_TOKEN.
 func New(argument string, o api.Options) (promote.Fleet, error) {
 	server, err := readServer(argument)
 	if err != nil {
@@ -62,8 +62,8 @@ func New(argument string, o api.Options) (promote.Fleet, error) {
 
 func (a *fleet) String() string { return "argocd:" + a.server.String() }
 
-// Query lists all Applications, which is what its API has: its parameter repo compares URLs letter by letter, and
-// its parameter fields knows neither revisions nor conditions.
+// Query lists all Applications: the parameter repo of the API compares URLs literally, and the parameter fields supports
+// neither revisions nor conditions.
 func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	list := a.server.JoinPath("api/v1/applications")
 	list.RawQuery = a.server.RawQuery
@@ -77,7 +77,7 @@ func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 	case meta != nil && (meta.Continue != "" || meta.RemainingItemCount != "" && meta.RemainingItemCount != "0"):
 		return nil, a.client.Unexpected("only some of its Applications")
 	}
-	all := applications{byName: map[objectName]*application{}, narrowed: a.server.RawQuery != ""}
+	all := applications{byName: map[objectName]*application{}, filtered: a.server.RawQuery != ""}
 	for i := range answer.Items {
 		all.byName[answer.Items[i].Metadata.objectName] = &answer.Items[i]
 	}
@@ -92,7 +92,7 @@ func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 	return seen, nil
 }
 
-// hints say what to do about answers of the API.
+// hints returns the hints for responses of the API.
 func hints() map[int]string {
 	return map[int]string{
 		api.Untrusted:           "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; on other systems, add them to the system's trust store",
@@ -103,7 +103,7 @@ func hints() map[int]string {
 	}
 }
 
-// readServer reads the URL of an Argo CD. No error repeats a password.
+// readServer parses the URL of an Argo CD server. Its errors do not contain a password.
 func readServer(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, errors.New("name its URL: argocd:https://argocd.example.com")
@@ -144,11 +144,10 @@ func readQuery(u *url.URL) (string, error) {
 	return query.Encode(), nil
 }
 
-// notInNames are the characters of a host that names of environment variables cannot have.
+// notInNames matches the characters of a host that are not allowed in the names of environment variables.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// tokenFor returns the token for a server. ARGOCD_SERVER, if the argocd program knows which server the token is
-// for, keeps it from all others.
+// tokenFor returns the token for a server. If ARGOCD_SERVER is set, ARGOCD_AUTH_TOKEN is not sent to other servers.
 func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	own := envToken + "_" + strings.ToUpper(notInNames.ReplaceAllString(server.Host, "_"))
 	token := strings.TrimSpace(env(own))

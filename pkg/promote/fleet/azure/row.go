@@ -87,16 +87,16 @@ func sameRepo(raw, wanted string) bool {
 	return err == nil && strings.EqualFold(name, wanted)
 }
 
-// clusterType is the folder below root that all Kustomizations below it pull; empty if they pull several.
+// clusterType is the directory below root that all Kustomizations below it pull; empty if they pull several.
 func (r *row) clusterType(root string) string {
 	found := ""
 	for _, kustomization := range r.Kustomizations {
-		folder, inside := statustext.FolderBelow(kustomization.Path, root)
-		switch _, around := statustext.FolderBelow(root, kustomization.Path); {
-		case around, inside && found != "" && folder != found:
+		directory, inside := statustext.DirectoryBelow(kustomization.Path, root)
+		switch _, around := statustext.DirectoryBelow(root, kustomization.Path); {
+		case around, inside && found != "" && directory != found:
 			return ""
 		case inside:
-			found = folder
+			found = directory
 		}
 	}
 	return found

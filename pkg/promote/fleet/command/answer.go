@@ -32,7 +32,7 @@ type reported struct {
 	State string `json:"state"`
 	// Message is why it is not compliant (optional).
 	Message string `json:"message"`
-	// ClusterType is the folder of the GitOps branch that it pulls (optional).
+	// ClusterType is the directory of the GitOps branch that it pulls (optional).
 	ClusterType string `json:"clusterType"`
 	// Reconciler distinguishes several on one cluster (optional).
 	Reconciler string `json:"reconciler"`

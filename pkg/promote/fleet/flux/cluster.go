@@ -101,10 +101,10 @@ func (c cluster) statuses(ours objects, tree treeObjects, wanted promote.Deploym
 	return statuses
 }
 
-// clusterType returns the first folder of a Kustomization's path below that of the output; empty if there is none, or
+// clusterType returns the first directory of a Kustomization's path below that of the output; empty if there is none, or
 // it cannot be the name of a cluster type.
-func clusterType(folder, output string) string {
-	first, _ := statustext.FolderBelow(folder, output)
+func clusterType(directory, output string) string {
+	first, _ := statustext.DirectoryBelow(directory, output)
 	if len(validation.IsDNS1123Subdomain(first)) > 0 {
 		return ""
 	}

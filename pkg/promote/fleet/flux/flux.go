@@ -34,7 +34,7 @@ type fleet struct {
 	// contexts are those that were named; none means the current one.
 	contexts []string
 	options  api.Options
-	// account is the folder with the credentials that Kubernetes gives a pod.
+	// account is the directory with the credentials that Kubernetes gives a pod.
 	account string
 }
 

@@ -87,12 +87,12 @@ func TestKubeconfigWrong(t *testing.T) {
 	t.Parallel()
 	const secret = "99887766554433"
 	valid := fluxtest.Kubeconfig(fluxtest.Context{Name: "edge", Server: "https://127.0.0.1:1", Token: secret})
-	folder := t.TempDir()
+	directory := t.TempDir()
 	for name, test := range map[string]struct {
 		text, path, want, hint string
 	}{
-		"none":              {path: filepath.Join(folder, "none"), want: "kubeconfig not found in " + filepath.Join(folder, "none"), hint: "KUBECONFIG"},
-		"a directory":       {path: folder, want: folder + " is not a kubeconfig", hint: "kubectl config view"},
+		"none":              {path: filepath.Join(directory, "none"), want: "kubeconfig not found in " + filepath.Join(directory, "none"), hint: "KUBECONFIG"},
+		"a directory":       {path: directory, want: directory + " is not a kubeconfig", hint: "kubectl config view"},
 		"no YAML":           {text: "a: b: " + secret, want: "is not a kubeconfig", hint: "kubectl config view"},
 		"a number as token": {text: strings.Replace(valid, `"`+secret+`"`, secret, 1), want: "is not a kubeconfig", hint: "kubectl config view"},
 		"another kind":      {text: "kind: Secret\napiVersion: v1\n", want: "is not a kubeconfig"},

@@ -36,7 +36,7 @@ func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
 }
 
 // state returns the state of an object of Flux, and the commit that it is about. For an object that is not ready that
-// depends on the progress: Flux sets the attempted revision only after it fetched the revision and found the folder in it.
+// depends on the progress: Flux sets the attempted revision only after it fetched the revision and found the directory in it.
 func (k *object) state(source *object) promote.ReconcilerStatus {
 	applied, offered := statustext.Commit(k.Status.LastAppliedRevision), statustext.Commit(source.Status.Artifact.Revision)
 	tried := cmp.Or(statustext.Commit(k.Status.LastAttemptedRevision), applied)
@@ -163,7 +163,7 @@ type treeObjects map[string]objects
 // is reports whether a reconciler of a tree has the kind.
 func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
 
-// statuses returns one status for each reconciler of the tree in the folder of a Kustomization. It returns nil
+// statuses returns one status for each reconciler of the tree in the directory of a Kustomization. It returns nil
 // before the Kustomization has applied its commit, because until then their state is about older objects. by is the
 // status of the Kustomization itself.
 func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted promote.Deployment) []promote.ReconcilerStatus {

@@ -225,7 +225,7 @@ func TestBranch(t *testing.T) {
 
 func TestClusterType(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ folder, output, want string }{
+	for _, test := range []struct{ directory, output, want string }{
 		{"./edge", ".", "edge"},
 		{"edge", ".", "edge"},
 		{"/edge/", ".", "edge"},
@@ -242,7 +242,7 @@ func TestClusterType(t *testing.T) {
 		{"./clusters/../../other", "clusters", ""},
 		{"./EDGE\x1b[2J", ".", ""},
 	} {
-		assert.Equal(t, test.want, clusterType(test.folder, test.output), "%+v", test)
+		assert.Equal(t, test.want, clusterType(test.directory, test.output), "%+v", test)
 	}
 }
 

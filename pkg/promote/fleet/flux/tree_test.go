@@ -158,7 +158,7 @@ func helmRelease(conditions ...any) fluxtest.Object {
 	}
 }
 
-// TestC1KindsOfTheTree: HelmReleases, and the sources of all kinds, count too. A cluster is asked for what its own folder has, and nothing else.
+// TestC1KindsOfTheTree: HelmReleases, and the sources of all kinds, count too. A cluster is asked for what its own directory has, and nothing else.
 func TestC1KindsOfTheTree(t *testing.T) {
 	t.Parallel()
 	wanted := recordedTree("HelmRelease shop/cart", "OCIRepository shop/cart", "HelmRepository shop/charts", "Bucket shop/edge edge/shop/reconciler.yaml")

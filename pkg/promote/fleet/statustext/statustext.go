@@ -1,6 +1,6 @@
 // Package statustext reads what reconcilers and servers report as text.
 //
-// In: text of others, whatever is in it. Out: a line that can be shown, the id of a commit, a folder; or an error that
+// In: text of others, whatever is in it. Out: a line that can be shown, the id of a commit, a directory; or an error that
 // shows no more of the text than a line.
 package statustext
 
@@ -45,14 +45,14 @@ func Commit(revision string) string {
 	return found[1]
 }
 
-// FolderBelow returns the first folder on the way from root down to folder; none if they are the same. Both are relative
+// DirectoryBelow returns the first directory on the way from root down to directory; none if they are the same. Both are relative
 // to the top of the repository, with or without a leading slash or dot, and ".." does not leave it.
-func FolderBelow(folder, root string) (first string, below bool) {
-	folder, root = path.Clean("/"+folder), path.Clean("/"+root)
-	if folder == root {
+func DirectoryBelow(directory, root string) (first string, below bool) {
+	directory, root = path.Clean("/"+directory), path.Clean("/"+root)
+	if directory == root {
 		return "", true
 	}
-	rest, below := strings.CutPrefix(folder, strings.TrimSuffix(root, "/")+"/")
+	rest, below := strings.CutPrefix(directory, strings.TrimSuffix(root, "/")+"/")
 	if !below {
 		return "", false
 	}

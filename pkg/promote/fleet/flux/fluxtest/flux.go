@@ -27,7 +27,7 @@ func GitRepository(url, branch, commit string) Object {
 	}
 }
 
-// Kustomization is one that has applied a folder of the GitRepository at a revision, and found it healthy.
+// Kustomization is one that has applied a directory of the GitRepository at a revision, and found it healthy.
 func Kustomization(path, revision string) Object {
 	return Object{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1",

@@ -13,7 +13,7 @@ const RecordedCommit = "2222222222222222222222222222222222222222"
 var recorded embed.FS
 
 // Recorded returns shortened objects of a real cluster (source-controller 1.9, kustomize-controller 1.9). The
-// Kustomization platform applies the folder "cloud" of the branch dev of https://github.com/acme/gitops, which contains
+// Kustomization platform applies the directory "cloud" of the branch dev of https://github.com/acme/gitops, which contains
 // the GitRepository and the Kustomization shop-functional-test. name is the name of a file in recorded, without .json;
 // in files with "nowait" the Kustomization platform does not wait. oldnew are pairs of texts to replace.
 func Recorded(name string, oldnew ...string) []Object {
