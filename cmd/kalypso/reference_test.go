@@ -28,16 +28,16 @@ func TestCommandReference(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	b.WriteString("<!-- made by make docs -->\n# Commands and flags\n\n")
-	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
-		"flag that repeats are separated by line breaks or commas there. A flag without a value is 1, true, yes or on, or 0,\n" +
-		"false, no or off, in any case.\n\nOn a terminal, `diff`, `render --dry-run` and `explain` use the pager in `KALYPSO_PAGER`, else `PAGER`, else `less`; `cat`\n" +
+	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. In the\n" +
+		"variable of a repeatable flag, separate the values with commas or line breaks. For a Boolean flag, set the variable to 1,\n" +
+		"true, yes or on, or to 0, false, no or off.\n\nOn a terminal, `diff`, `render --dry-run` and `explain` use the pager in `KALYPSO_PAGER`, else `PAGER`, else `less`; `cat`\n" +
 		"or an empty value turns it off.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&cli.Host{IO: term.IO{Stdout: &b, Stderr: &b, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultCompletionCmd()
 	commands := documentedCommands(root)
 	common := commonFlags(commands)
 	require.Contains(t, common, "--help")
-	b.WriteString("\n## Common flags\n\nEvery command has `--directory`, `--help`, `--quiet` and `--verbose`. The other flags below belong to the commands that name them.\n\n```text\n")
+	b.WriteString("\n## Common flags\n\nEvery command has `--directory`, `--help`, `--quiet` and `--verbose`. The other flags below apply to the commands that list them.\n\n```text\n")
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		fmt.Fprintf(&b, "  %-30s %s\n", common[name].syntax, common[name].text)
 	}
@@ -102,12 +102,16 @@ func commonFlags(commands []*cobra.Command) map[string]flagHelp {
 // everyCommandHas are flags that no command names.
 var everyCommandHas = map[string]bool{"--directory": true, "--help": true, "--quiet": true, "--verbose": true}
 
+// indented is a list in a help text, which Markdown would join to one paragraph.
+var indented = regexp.MustCompile(`(?m)(?:^  .*\n)+`)
+
 // writeCommand writes a section about a command, which has only the names of common flags.
 func writeCommand(b *bytes.Buffer, cmd *cobra.Command, common map[string]flagHelp) {
 	description := cmd.Long
 	if description == "" || cmd.Name() == "completion" {
 		description = cmd.Short
 	}
+	description = indented.ReplaceAllString(strings.TrimSpace(description)+"\n", "\n```text\n$0```\n")
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n", cmd.CommandPath(), strings.TrimSpace(description))
 	var usage bytes.Buffer
 	cli.WriteUsage(&usage, cmd, true)

@@ -110,7 +110,7 @@ const (
 // ExitCodes explains them to people.
 const ExitCodes = `Exit codes:
     0  done, or nothing to do
-    1  model, rendering or fleet error, or publication refused
+    1  error in the model, a rollout or a check; publication or promotion refused
     2  usage error
     3  remote error: network, permission, rate limit or concurrent updates
     4  changes found (--exit-code)

@@ -98,7 +98,7 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 func (f *Flags) AddParsing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.IgnoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
-	flags.StringArrayVar(&f.TenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+	flags.StringArrayVar(&f.TenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, where NAME is one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
 	cli.Group(flags, cli.Source, "", "ignore-kustomization tenant-limit")
 }
 

@@ -39,15 +39,16 @@ func New(e *cli.Host) *cobra.Command {
 removed and why, and which values change and where the new values come from. This command changes
 nothing and does not read the published output; to compare with it, use render --dry-run.
 
-To compare two states of a branch, set --from and --to to a Git revision, "worktree", or "promoted"
-(the commits of the base branch that are promoted to the environments). --branch is a branch of the
-control plane or, with --repo, of an application repository. A change of the base branch is shown as
-if it were promoted. Without flags, diff compares the working tree and all unpushed commits with the remote;
-in a pull request workflow, it compares the pull request with its target branch.
+To compare two states of a branch, use --from and --to. Each takes a Git revision, "worktree" (the
+working tree) or "promoted" (the commits of the base branch that are promoted to the environments).
+--branch is a branch of the control plane or, with --repo URL, of an application repository. If the
+base branch differs, diff shows the effect of promoting it to the environments. Without flags, diff
+compares the working tree and all unpushed commits with the remote; in a pull request workflow, it
+compares the pull request with its target branch.
 
 To compare two environments, use --env and --with-env. A target that exists in only one of them is
-compared with a target of the same workload on the same cluster type. Differences only in the names
-of target and environment are not shown.`,
+compared with a target of the same workload on the same cluster type. Differences that consist
+only of the names of target and environment are not shown.`,
 		Example: `  kalypso diff
   kalypso diff --env dev --with-env stage
   kalypso diff --branch main --from promoted --to main --env prod
@@ -66,7 +67,7 @@ of target and environment are not shown.`,
 	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository of --branch (default: the control plane)")
 	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare (default: the branch that is checked out)")
 	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the tip of --branch, else the latest commit of the remote branch)")
-	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the working tree; the tip of --branch if another environment's branch is checked out)")
+	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the working tree; if --branch is not checked out, its tip)")
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests")
 	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
 	opts.previewFlags.add(flags)

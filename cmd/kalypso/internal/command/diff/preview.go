@@ -216,12 +216,13 @@ func NewComment(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "comment FILE",
 		Short: "Post a saved preview as a pull request comment",
-		Long: `Post the text that "kalypso diff --save-comment FILE" wrote as a pull request comment, or update
-the comment of an earlier run.
+		Long: `Post a pull request comment with the text in FILE, which "kalypso diff --save-comment FILE" wrote, or
+update the comment of an earlier run.
 
 Use it for pull requests from forks, whose workflows get no secrets: one workflow saves the preview,
-and another one, which the fork cannot change, posts it. Get the number of the pull request from
-GitHub, not from a file. The author of the pull request can change the text: do not trust it.`,
+and another one, which the fork cannot change, posts it. Take the number of the pull request from
+the workflow event, not from a file of the first workflow: the author of the pull request can change
+that file, and the text, too.`,
 		Example: `  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md
   kalypso comment --pull-request 12 --control-plane https://github.com/acme/control-plane preview.md`,
 		Args: cli.Args(1, "FILE"),

@@ -23,8 +23,8 @@ func newExplainConfig(e *cli.Host) *cobra.Command {
 KEY, show which values of that key were overridden or merged, and which ConfigMaps set it but do not
 apply.
 
---cluster-type is optional if the target is scheduled on only one cluster type. For other cluster
-types, the command shows the configuration that the target would get.`,
+--cluster-type is optional if the target is scheduled on only one cluster type. If it is not
+scheduled on that cluster type, the command shows the configuration that it would get.`,
 		Example: `  kalypso explain config storefront-integration --env dev
   kalypso explain config checkout-stores LOG_LEVEL --env prod --cluster-type store-large`,
 		Args: cli.Args(2, "TARGET"),

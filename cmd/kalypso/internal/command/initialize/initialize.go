@@ -49,8 +49,8 @@ environment, an example workload, cluster type, policy and configuration, and th
 validate, publish and promote. On a terminal, init prompts for required values that no flag sets.
 
 With --sample, create a complete sample fleet on this machine. With --workflows, write only the
-workflows of one kind of repository, in FOLDER/.github/workflows, for an existing fleet:
-  control-plane  its base branch
+workflows for one kind of branch, in FOLDER/.github/workflows, for an existing fleet:
+  control-plane  the base branch of the control plane
   environment    the branch of an environment in the control plane
   gitops         the branch of an environment in the GitOps repository
   application    the registered branch of an application repository
@@ -81,7 +81,7 @@ This command never overwrites files, and sends nothing over the network.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
-	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
+	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the GitOps repository")
 	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in promotion order (repeatable; default dev, stage, prod; with --workflows, those of the control plane in the current directory)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "base `branch` of the control plane, shared by all environments")
 	flags.StringVar(&f.reconciler, "reconciler", "", "`name` of the GitOps reconciler of the example's clusters: "+strings.Join(scaffold.Reconcilers(), " or ")+" (default "+scaffold.Reconcilers()[0]+")")

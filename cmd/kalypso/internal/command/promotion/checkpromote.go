@@ -48,22 +48,22 @@ func NewCheckPromote(e *cli.Host) *cobra.Command {
 		Use:   "check-promote",
 		Short: "Check a rollout and promote it when healthy",
 		Long: `Check whether the clusters of an environment run a merged commit of its GitOps repository. Run this
-command in a job after the merge. During the check, the status "ENVIRONMENT environment" of the
-control plane commit is Deploying; then it is Deployed or Failed to deploy. A deployed commit is
-promoted to the next environments.
+command in a job after the merge. The command sets the commit status "ENVIRONMENT environment" on
+the promoted commit of the control plane: Deploying during the check, then Deployed or Failed to
+deploy. A deployed commit is promoted to the next environments.
 
 The commit counts as deployed when every cluster that pulls the GitOps branch runs it, or a newer
-commit of the branch, and is healthy in two consecutive polls. A failure counts when it persists for
---failure-grace. spec.promotion.checks of the Environment sets the fleet source, the number of clusters and the timeout;
-flags override it.
-You can interrupt the command and run it again.
+commit of the branch, and is healthy in two consecutive polls. The rollout fails when a failure
+persists for 30s (--failure-grace). spec.promotion.checks of the Environment sets the fleet source,
+the number of clusters and the timeout; flags override it. You can interrupt the command and run it
+again.
 
-Fleets (--fleet NAME[:ARGUMENT], repeatable):
+Fleet sources (--fleet NAME[:ARGUMENT], repeatable):
   azure-resource-graph[:SUBSCRIPTION,...]  Flux configurations in Azure Resource Graph
   flux[:CONTEXT,...]                       clusters of the kubeconfig
   argocd:URL                               Applications of an Argo CD server (ARGOCD_AUTH_TOKEN)
   command:PROGRAM [ARGUMENT ...]           a program that prints the clusters as JSON
-  none                                     manual confirmation`,
+  none                                     no query: a person sets the commit status`,
 		Example: `  kalypso check-promote --env dev --commit "$GITOPS_COMMIT" --fleet azure-resource-graph
   kalypso check-promote --env stage --fleet flux:stage-eu,stage-us --timeout 30m
   kalypso check-promote --env dev --fleet command:./clusters.sh --post-deploy ./smoke-test.sh
@@ -77,8 +77,8 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to check"
 	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the latest of its branch)")
-	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo of --commit, if the environment has several")
-	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to query, see kalypso check-promote --help (repeatable; default: spec.promotion.checks.fleet)")
+	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo that contains --commit, if the environment has several")
+	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` source to query, as listed above (repeatable; default: spec.promotion.checks.fleet)")
 	_ = flags.SetAnnotation("fleet", cli.OneAlone, nil) // there is this flag
 	flags.StringVar(&opts.healthy, "healthy", "", "`number` or percentage of clusters that must have deployed the commit (default 100%)")
 	flags.IntVar(&opts.expect, "expect", 0, "minimum `number` of clusters")
@@ -87,9 +87,9 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "how long a failure must persist")
 	flags.BoolVar(&opts.once, "once", false, "check once, and exit with code 5 if the commit is not deployed yet")
 	flags.BoolVar(&opts.allowNone, "allow-no-clusters", false, "succeed without registered clusters")
-	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command` to run before the commit counts as deployed, such as tests; it may run more than once")
-	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "use the status format of the original Kalypso workflows")
-	flags.StringArrayVar(&opts.next, "next", nil, "next `environment` (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
+	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command`, such as tests, to run when the clusters have deployed the commit; it may run more than once")
+	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "use the commit status format of the Kalypso Scheduler workflows")
+	flags.StringArrayVar(&opts.next, "next", nil, "`environment` to promote the commit to (repeatable; default: $NEXT_ENVIRONMENT, else spec.promotion.next; \"\" for none)")
 	flags.StringVar(&opts.dispatch, "dispatch", "", "instead of promoting, start the workflow in this `file` of .github/workflows with the inputs environment and commit")
 	opts.promoteFlags.add(cmd, e)
 	cli.Group(flags, cli.Source, "env commit control-plane", "gitops-repo replace base-branch")

@@ -31,8 +31,8 @@ func NewPromote(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "promote",
 		Short: "Promote a commit to an environment",
-		Long: `Promote a commit of the control plane's base branch to an environment: write it to the BaseRepo
-"main" on the environment's branch, push the change, and set the status "ENVIRONMENT environment" of
+		Long: `Promote a commit of the control plane's base branch to an environment: write its SHA to the object
+BaseRepo "main" on the environment's branch, push the change, and set the status "ENVIRONMENT environment" of
 the commit to Promoted. If the commit is already promoted, nothing changes.
 
 promote refuses a commit that is not on the base branch (unless --unmerged), that is older than the

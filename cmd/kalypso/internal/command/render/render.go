@@ -42,7 +42,8 @@ func New(e *cli.Host) *cobra.Command {
 		Short: "Compile an environment and publish the manifests",
 		Long: `Compile an environment: schedule its deployment targets on its cluster types and render their
 manifests. Then publish the result: push one commit to the branch deployment/BRANCH of each GitOps
-repository, and open or update one pull request from it. If nothing changed, nothing is published.
+repository, and open or update one pull request into BRANCH, from which the clusters pull. If nothing
+changed, nothing is published.
 
 --dry-run shows how the result differs from the GitOps branch and publishes nothing.
 --output-dir writes the result to a directory instead, or to one subdirectory per environment if there are

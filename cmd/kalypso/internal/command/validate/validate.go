@@ -27,8 +27,8 @@ func New(e *cli.Host) *cobra.Command {
 		Long: `Compile all environments, or those in --env, and report every problem in them and in the promotion
 chain. This command writes and publishes nothing.
 
-With --keep-last-good, errors of a registration that render --keep-last-good quarantines are warnings,
-so one broken application does not fail the check. Errors in the platform's files are still errors.
+With --keep-last-good, the errors of an application are warnings if render --keep-last-good would use
+its last published commit instead. Errors in the control plane are still errors.
 
 --workload checks only the workloads of one application, in its own repository, without the control
 plane.`,
@@ -57,7 +57,7 @@ plane.`,
 	}
 	opts.Add(cmd, e)
 	opts.AddStrict(cmd)
-	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good quarantines as warnings")
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors as warnings for registrations that render --keep-last-good quarantines")
 	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or directory of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload committed base replace", "base-branch keep-last-good")
 	cli.Group(cmd.Flags(), cli.Output, "strict output", "color")
