@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -11,6 +12,9 @@ import (
 // entries precede and follow them. indent is the column of the key.
 func blockEntry(lines, key string) (indent int, ok bool) {
 	indent = len(lines) - len(strings.TrimLeft(lines, " "))
+	if isSimpleEntry(lines, key, indent) {
+		return indent, true
+	}
 	for i, line := range strings.Split(lines, "\n") {
 		content := strings.TrimLeft(line, " ")
 		if i > 0 && content != "" && len(line)-len(content) <= indent {
@@ -27,6 +31,36 @@ func blockEntry(lines, key string) (indent int, ok bool) {
 		return 0, false
 	}
 	return indent, true
+}
+
+// isSimpleEntry is blockEntry for the most frequent entries, without reading YAML: plain text, quoted text
+// without escapes, or a block of printable lines.
+func isSimpleEntry(lines, key string, indent int) bool {
+	rest, ok := strings.CutPrefix(lines[indent:], key+": ")
+	if !ok || kindOf(key) != plainPlaceholder || strings.Contains(key, ":") {
+		return false
+	}
+	first, block, isBlock := strings.Cut(rest, "\n")
+	if !isBlock {
+		opened, isOpened := strings.CutPrefix(rest, "'")
+		quoted, isClosed := strings.CutSuffix(opened, "'")
+		return kindOf(rest) == plainPlaceholder || kindOf(rest) == quotedPlaceholder ||
+			isOpened && isClosed && yamltext.IsPrintable(quoted) && !strings.Contains(quoted, "'")
+	}
+	if first != "|" && first != "|-" {
+		return false
+	}
+	depth := len(block) - len(strings.TrimLeft(block, " "))
+	if depth <= indent {
+		return false
+	}
+	for line := range strings.SplitSeq(block, "\n") {
+		content, deepEnough := strings.CutPrefix(line, block[:depth])
+		if line != "" && (!deepEnough || !yamltext.IsVisible(content)) {
+			return false
+		}
+	}
+	return true
 }
 
 // hasReferences reports whether a node has an anchor or an alias, or contains one.

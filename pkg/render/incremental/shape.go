@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
@@ -154,6 +152,14 @@ type namePattern struct {
 	text bool
 }
 
+// readsAsText reports whether every parser reads the filled pattern as a string.
+func (p namePattern) readsAsText(values []string) bool {
+	if first := p.parts[0].fill(values); len(first) > len("false") && yamltext.IsLetter(first[0]) {
+		return !yamltext.EndsLikeKey(p.parts[len(p.parts)-1].fill(values))
+	}
+	return yamltext.ReadsAsText(p.fill(values))
+}
+
 // textPart is a constant text or a placeholder, by its number.
 type textPart struct {
 	text        string
@@ -193,7 +199,7 @@ func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	}
 	values := r.values()
 	for i := range s.strings {
-		if !yamltext.ReadsAsText(s.strings[i].fill(values)) {
+		if !s.strings[i].readsAsText(values) {
 			return nil, false
 		}
 	}
@@ -201,12 +207,12 @@ func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	for i := range s.objects {
 		o := &s.objects[i]
 		id := verify.ID{Group: o.group, Kind: o.kind, Namespace: o.namespace.fill(values), Name: o.name.fill(values)}
-		if !o.name.isValid(id.Name) || id.Namespace != "" && (!o.namespace.isValid(id.Namespace) || len(validation.IsDNS1123Label(id.Namespace)) > 0) {
+		if !o.name.isValid(id.Name) || id.Namespace != "" && (!o.namespace.isValid(id.Namespace) || !isQuickLabel(id.Namespace)) {
 			return nil, false
 		}
 		if id.IsNamespace() {
 			id.Namespace = ""
-			if len(validation.IsDNS1123Label(id.Name)) > 0 {
+			if !isQuickLabel(id.Name) {
 				return nil, false
 			}
 		}
@@ -232,5 +238,30 @@ func (r *builder) values() []string {
 
 // isValid reports whether a name is valid for every kind, and a string in YAML. It may return false for a valid name.
 func (p namePattern) isValid(name string) bool {
-	return len(validation.IsDNS1123Subdomain(name)) == 0 && (p.text || yamltext.ReadsAsText(name))
+	return isQuickName(name) && (p.text || yamltext.IsLetter(name[0]) && len(name) > len("false") || yamltext.ReadsAsText(name))
+}
+
+// isQuickName reports whether a text is a DNS subdomain, and isQuickLabel whether it is a DNS label, by the rules of
+// k8s.io/apimachinery/pkg/util/validation, but without regular expressions.
+func isQuickName(text string) bool {
+	if len(text) == 0 || len(text) > 253 {
+		return false
+	}
+	before := byte('.')
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+		case c == '-' && before != '.':
+		case c == '.' && before != '.' && before != '-':
+		default:
+			return false
+		}
+		before = c
+	}
+	return before != '.' && before != '-'
+}
+
+func isQuickLabel(text string) bool {
+	return len(text) <= 63 && isQuickName(text) && strings.IndexByte(text, '.') < 0
 }
