@@ -62,7 +62,7 @@ func tryBadFleet(t *testing.T, archive *txtar.Archive) string {
 	code := run(t.Context(), args, &cli.Host{IO: term.IO{Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	var said strings.Builder
 	for line := range strings.Lines(strings.ReplaceAll(stderr.String(), dir, "$WORK")) {
-		if !strings.Contains(line, "[unchecked-commit]") { // true of every plain folder
+		if !strings.Contains(line, "[unchecked-commit]") { // true of every plain directory
 			said.WriteString(line)
 		}
 	}

@@ -66,7 +66,7 @@ func TestJSONDocExample(t *testing.T) {
 	assert.Equal(t, want, string(text), "make docs rewrites it")
 }
 
-// writeExamples writes files to a new folder and returns it.
+// writeExamples writes files to a new directory and returns it.
 func writeExamples(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func writeExamples(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// runExamples runs kalypso on the fleet in the current folder.
+// runExamples runs kalypso on the fleet in the current directory.
 func runExamples(t *testing.T, args ...string) (result, said string) {
 	t.Helper()
 	args = append(args, "--env", "dev", "--control-plane", "control-plane", "--replace", "https://github.com/acme/*=*")

@@ -218,7 +218,7 @@ func sessionEnvironment(t *testing.T) []string {
 	}
 }
 
-// makeShim returns a folder with a make that runs the demo with the program under test. What else it makes has steps of
+// makeShim returns a directory with a make that runs the demo with the program under test. What else it makes has steps of
 // its own in CI.
 func makeShim(t *testing.T) string {
 	t.Helper()
@@ -232,7 +232,7 @@ func makeShim(t *testing.T) string {
 }
 
 // sessionFolder is where the session of a document begins: beside copies of what documents at the root of the repository,
-// and those whose commands name testdata, speak of; for the others in an empty folder.
+// and those whose commands name testdata, speak of; for the others in an empty directory.
 func sessionFolder(t *testing.T, file string, steps []docStep) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -240,8 +240,8 @@ func sessionFolder(t *testing.T, file string, steps []docStep) string {
 	if strings.Contains(file, "/") && !named {
 		return dir
 	}
-	for _, folder := range []string{"hack", "testdata/fleets"} {
-		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join("../..", folder))))
+	for _, directory := range []string{"hack", "testdata/fleets"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, directory), os.DirFS(filepath.Join("../..", directory))))
 	}
 	program, err := exec.LookPath("kalypso")
 	require.NoError(t, err)
@@ -333,7 +333,7 @@ func rewriteSession(t *testing.T, path string, steps []docStep, outputs []shellO
 }
 
 // TestDocSessions types every console block of the documentation line by line: those of one document one after the other,
-// in one shell. It may rewrite files that others read and changes the working folder, so it is not parallel.
+// in one shell. It may rewrite files that others read and changes the working directory, so it is not parallel.
 func TestDocSessions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions are of a Unix shell")
@@ -354,7 +354,7 @@ func TestDocSessions(t *testing.T) {
 	require.NoError(t, err)
 	for file, steps := range sessions {
 		t.Run(file, func(t *testing.T) {
-			dir, environ := sessionFolder(t, file, steps), sessionEnvironment(t) // before another session changes the working folder
+			dir, environ := sessionFolder(t, file, steps), sessionEnvironment(t) // before another session changes the working directory
 			t.Parallel()
 			outputs := playSession(t, dir, environ, steps)
 			if *update {

@@ -105,7 +105,7 @@ func checkTargets(words []string) error {
 	return err
 }
 
-// checkGoTest reports a folder or test in a go test command that does not exist. It checks the first part of a pattern.
+// checkGoTest reports a directory or test in a go test command that does not exist. It checks the first part of a pattern.
 func checkGoTest(words []string) error {
 	var errs []error
 	var tests strings.Builder

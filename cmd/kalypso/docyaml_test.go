@@ -72,7 +72,7 @@ func checkObject(kind, text string) error {
 	role, path := model.Platform, "example.yaml"
 	switch kind {
 	case "Environment":
-		role, path = model.Main, model.EnvironmentsFolder+"/example.yaml"
+		role, path = model.Main, model.EnvironmentsDirectory+"/example.yaml"
 	case "Workload":
 		role = model.Tenant
 	}

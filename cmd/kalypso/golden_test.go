@@ -45,7 +45,7 @@ func TestGoldenFleets(t *testing.T) {
 	}
 }
 
-// renderFleet renders an environment of a fleet to a folder.
+// renderFleet renders an environment of a fleet to a directory.
 func renderFleet(t *testing.T, dir, environment, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -54,21 +54,21 @@ func renderFleet(t *testing.T, dir, environment, out string) {
 	require.Equal(t, cli.ExitDone, code, stderr.String())
 }
 
-// fleetArgs are the arguments that read a sample fleet from its folders.
+// fleetArgs are the arguments that read a sample fleet from its directories.
 func fleetArgs(t *testing.T, dir string) []string {
 	t.Helper()
 	args := []string{"--control-plane", filepath.Join(dir, "in", "control-plane")}
 	replace, err := os.ReadFile(filepath.Join(dir, "in", "replace.txt"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(replace)) {
-		repo, folder, found := strings.Cut(strings.TrimSpace(line), "=")
+		repo, directory, found := strings.Cut(strings.TrimSpace(line), "=")
 		require.True(t, found, line)
-		args = append(args, "--replace", repo+"="+filepath.Join(dir, "in", folder))
+		args = append(args, "--replace", repo+"="+filepath.Join(dir, "in", directory))
 	}
 	return args
 }
 
-// readTree returns the files of a folder by path.
+// readTree returns the files of a directory by path.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

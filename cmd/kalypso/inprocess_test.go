@@ -12,10 +12,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
-// workingFolder is locked while this process works in the folder of a session.
+// workingFolder is locked while this process works in the directory of a session.
 var workingFolder sync.Mutex
 
-// runIn runs kalypso in this process, in a folder, where waiting takes no time. The working folder is that of the whole
+// runIn runs kalypso in this process, in a directory, where waiting takes no time. The working directory is that of the whole
 // process, so nothing that depends on it may run at the same time, except other such runs, which wait.
 func runIn(dir string, args []string, host *cli.Host) int {
 	workingFolder.Lock()

@@ -36,7 +36,7 @@ func asReleaseWith(ctx context.Context, env map[string]string, args ...string) o
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// countingServer serves the repositories in a folder and notes what is asked of each.
+// countingServer serves the repositories in a directory and notes what is asked of each.
 func countingServer(t *testing.T, root string) (url string, asked func() map[string][]string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// publishAcme are the arguments that publish the fleet in a folder to the bare repository in it.
+// publishAcme are the arguments that publish the fleet in a directory to the bare repository in it.
 func publishAcme(root string, more ...string) []string {
 	return append([]string{"render", "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + root + "/*.git"}, more...)
 }

@@ -154,16 +154,16 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 		documented[section.rule] = true
 	}
 	found := 0
-	for _, folder := range []string{"../../pkg", "."} {
-		found += checkRules(t, folder, documented)
+	for _, directory := range []string{"../../pkg", "."} {
+		found += checkRules(t, directory, documented)
 	}
 	assert.Greater(t, found, 50, "the pattern does not find the rules any more")
 }
 
-// checkRules reads the code below a folder for rules that are not documented, and counts them.
-func checkRules(t *testing.T, folder string, documented map[string]bool) (found int) {
+// checkRules reads the code below a directory for rules that are not documented, and counts them.
+func checkRules(t *testing.T, directory string, documented map[string]bool) (found int) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

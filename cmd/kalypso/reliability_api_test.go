@@ -82,7 +82,7 @@ type hub struct {
 	t     *testing.T
 	repo  *githubtest.Repo
 	clock *aClock
-	// fleet is the folder of the repositories of the fleet; that of GitOps is a copy.
+	// fleet is the directory of the repositories of the fleet; that of GitOps is a copy.
 	fleet string
 	// env is the environment of the next runs.
 	env      map[string]string
@@ -101,7 +101,7 @@ type hubOptions struct {
 	repo   githubtest.RepoOptions
 }
 
-// newHub starts a GitHub for the fleet in a folder, which it leaves as it is.
+// newHub starts a GitHub for the fleet in a directory, which it leaves as it is.
 func newHub(t *testing.T, fleet string, o hubOptions) *hub {
 	t.Helper()
 	h := &hub{t: t, fleet: fleet, clock: newClock(), version: "v1.2.3", secrets: []string{hubSecret}}

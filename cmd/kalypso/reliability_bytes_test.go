@@ -51,7 +51,7 @@ func asTheyAre([]string) {}
 
 func unchanged(_ string, content []byte) []byte { return content }
 
-// rendered runs the program on a fleet in plain folders and returns the tree that it writes; wrap
+// rendered runs the program on a fleet in plain directories and returns the tree that it writes; wrap
 // changes how it is run.
 func rendered(t *testing.T, dir string, wrap func(*exec.Cmd)) map[string]string {
 	t.Helper()
@@ -166,7 +166,7 @@ func TestR18NothingOfTheMachine(t *testing.T) {
 }
 
 // TestR20OrderIndependence shuffles the sample fleet: the keys of all maps, labels among them; the
-// documents of a file; which file of a folder they stand in; the order on the command line.
+// documents of a file; which file of a directory they stand in; the order on the command line.
 func TestR20OrderIndependence(t *testing.T) {
 	t.Parallel()
 	want := readTree(t, filepath.Join(harvest, "want", "dev"))
@@ -245,7 +245,7 @@ func renameManifests(t *testing.T, dir string, random *rand.Rand) {
 	}
 }
 
-// TestR21Locality changes one workload: nothing changes but the folders of its own targets.
+// TestR21Locality changes one workload: nothing changes but the directories of its own targets.
 func TestR21Locality(t *testing.T) {
 	t.Parallel()
 	before := readTree(t, filepath.Join(harvest, "want", "dev"))

@@ -19,7 +19,7 @@ import (
 
 // The tests here have the program judge the reconcilers of the published tree, with what real clusters have said of them.
 
-// treeWith is a tree with one target in the folder of a cluster type.
+// treeWith is a tree with one target in the directory of a cluster type.
 func treeWith(clusterType, reconciler string) gitopstest.Files {
 	return gitopstest.Files{
 		clusterType + "/README.md": render.Readme, clusterType + "/shop/reconciler.yaml": reconciler,

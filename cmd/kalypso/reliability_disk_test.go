@@ -164,7 +164,7 @@ func TestR24StdoutFull(t *testing.T) {
 }
 
 // asNobody runs a command as a user without rights, and gives that user what the test made. The
-// program itself is copied, as its folder is closed to others.
+// program itself is copied, as its directory is closed to others.
 func asNobody(t *testing.T) func(*exec.Cmd) {
 	t.Helper()
 	const nobody = 65534
@@ -172,7 +172,7 @@ func asNobody(t *testing.T) func(*exec.Cmd) {
 		return asItIs
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // of all folders of this test
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // of all directories of this test
 	self, err := os.Executable()
 	require.NoError(t, err)
 	copied := filepath.Join(dir, "kalypso")
@@ -230,7 +230,7 @@ func TestR24NoPermission(t *testing.T) {
 	}
 }
 
-// giveAway makes the user without rights the owner of all that is in a folder.
+// giveAway makes the user without rights the owner of all that is in a directory.
 func giveAway(t *testing.T, dir string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -242,7 +242,7 @@ func giveAway(t *testing.T, dir string) {
 	}))
 }
 
-// TestR24UnreadableSource: a file or folder of the fleet that may not be read is not left out.
+// TestR24UnreadableSource: a file or directory of the fleet that may not be read is not left out.
 func TestR24UnreadableSource(t *testing.T) {
 	t.Parallel()
 	unprivileged := asNobody(t)

@@ -132,7 +132,7 @@ func TestS7UnreadableCommitOwnsNothing(t *testing.T) {
 	assert.Contains(t, got.stderr, "[changed-owner]")
 }
 
-// TestS7KeptIsNotFree: the folder of a removed registration that is kept, because what is published of another one cannot
+// TestS7KeptIsNotFree: the directory of a removed registration that is kept, because what is published of another one cannot
 // be told, is not free for that one in the next run.
 func TestS7KeptIsNotFree(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestS7SameOwner(t *testing.T) {
 	}
 }
 
-// TestS7UnknownOwner: after a squash merge that drops the trailers nobody can tell whose a folder was, so the output is
+// TestS7UnknownOwner: after a squash merge that drops the trailers nobody can tell whose a directory was, so the output is
 // published, and a person reviews it.
 func TestS7UnknownOwner(t *testing.T) {
 	t.Parallel()

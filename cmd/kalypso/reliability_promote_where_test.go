@@ -60,12 +60,12 @@ func TestC6SharedBranch(t *testing.T) {
 }
 
 // newNever is a press whose stage was never promoted to: its branch holds just these files.
-func newNever(t *testing.T, folder string, files gitopstest.Files) *press {
+func newNever(t *testing.T, directory string, files gitopstest.Files) *press {
 	t.Helper()
 	root := t.TempDir()
 	main := stagedMain(0)
-	if folder != "" {
-		main[".environments/stage.yaml"] = acmeObject("Environment", "stage", "spec: {controlPlane: {repo: "+acme("control-plane")+", branch: stage, path: "+folder+"}}")
+	if directory != "" {
+		main[".environments/stage.yaml"] = acmeObject("Environment", "stage", "spec: {controlPlane: {repo: "+acme("control-plane")+", branch: stage, path: "+directory+"}}")
 	}
 	commits := addRepo(t, root, "control-plane", gitopstest.Commit{Files: main})
 	addRepo(t, root, "control-plane", gitopstest.Commit{Branch: "stage", Files: files})
@@ -82,8 +82,8 @@ func TestC6NeverPromoted(t *testing.T) {
 	const notes = "docs/notes.md"
 	config := acmeObjectOf("v1", "ConfigMap", "more", "data: {a: b}")
 	for _, c := range []struct {
-		name, folder string
-		files        gitopstest.Files
+		name, directory string
+		files           gitopstest.Files
 		// at is the file that is made or changed, and keeps what it holds.
 		at string
 	}{
@@ -96,7 +96,7 @@ func TestC6NeverPromoted(t *testing.T) {
 		{"there is a broken policy", "", gitopstest.Files{"broken.yaml": acmeObject("SchedulingPolicy", "broken", "spec: {clusterTypeSelector: 7}")}, stageBase},
 		{"what is broken is ignored", "", gitopstest.Files{".sourceignore": "/old/\n", "old/broken.yaml": "a: [\n", "old/base.yaml": stageBaseAt(strings.Repeat("1", 40))}, stageBase},
 	} {
-		p := newNever(t, c.folder, c.files)
+		p := newNever(t, c.directory, c.files)
 		before := p.tip("stage")
 		got := p.run("--skip-compile")
 		if !assert.Equal(t, cli.ExitDone, got.code, "%s: %s", c.name, got.stderr) {

@@ -49,7 +49,7 @@ type press struct {
 	steps   map[string]int
 	foreign map[string]string
 	said    []string
-	// served are the repositories that are read over http. All others are read from their folder.
+	// served are the repositories that are read over http. All others are read from their directory.
 	served []string
 	// command is what runs do; nil for "render --env dev". flags are given to every run.
 	command, flags []string
@@ -114,7 +114,7 @@ const (
 
 func tokenOf(who string) string { return who + secret }
 
-// newPress starts a press over a copy of the repositories in a folder. The repositories named are read over http.
+// newPress starts a press over a copy of the repositories in a directory. The repositories named are read over http.
 func newPress(t testing.TB, from string, served ...string) *press {
 	t.Helper()
 	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: slices.Concat(served, []string{"gitops"})}
@@ -371,13 +371,13 @@ func (p *press) must(more ...string) outcome {
 	return got
 }
 
-// process is the real program, with folders of its own for all that it may leave behind.
+// process is the real program, with directories of its own for all that it may leave behind.
 func (p *press) process(who string, more ...string) (cmd *exec.Cmd, left func() []string) {
 	p.t.Helper()
 	home := p.t.TempDir()
 	env := listOf(p.environ(who))
-	for _, folder := range []string{"home", "tmp", "work"} {
-		require.NoError(p.t, os.Mkdir(filepath.Join(home, folder), 0o755))
+	for _, directory := range []string{"home", "tmp", "work"} {
+		require.NoError(p.t, os.Mkdir(filepath.Join(home, directory), 0o755))
 	}
 	env = append(env, "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Join(home, "home"), "TMPDIR="+filepath.Join(home, "tmp"))
 	ctx, cancel := context.WithTimeout(p.t.Context(), safetyNet)

@@ -112,7 +112,7 @@ func TestR14AThousandAssignments(t *testing.T) {
 	require.NoError(t, err)
 	fleet := fleettest.Generate(size)
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, fleet.Folders()))
+	require.NoError(t, os.CopyFS(dir, fleet.Directories()))
 	repo := acmeObject("GitOpsRepo", "dev", "spec: {repo: "+acme("gitops")+", branch: dev}")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "control-plane", "dev", "gitops.yaml"), []byte(repo), 0o644))
 	p := newPress(t, acmeFleet(t))
@@ -243,7 +243,7 @@ func TestBranch(t *testing.T) {
 	p.assertRight("the usual branch")
 }
 
-// several makes the environment have GitOpsRepos: a second repository, and a folder of the first.
+// several makes the environment have GitOpsRepos: a second repository, and a directory of the first.
 func several(p *press) {
 	addRepo(p.t.(*testing.T), p.root, "gitops2", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"x": "1"}})
 	p.api.AddRepo("acme/gitops2", githubtest.RepoOptions{Dir: p.dir("gitops2"), Private: true})

@@ -19,7 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/quarantine"
 )
 
-// publishArgs are the arguments that publish the fleet in a folder to the GitOps branch itself.
+// publishArgs are the arguments that publish the fleet in a directory to the GitOps branch itself.
 func publishArgs(root string, args ...string) []string {
 	return acmeArgs(root, nil, append([]string{"render", "--direct"}, args...)...)
 }
@@ -342,7 +342,7 @@ func TestR23DryRun(t *testing.T) {
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }
 
-// TestR23OutputFolder writes the rest to a folder, and keeps there what is left out.
+// TestR23OutputFolder writes the rest to a directory, and keeps there what is left out.
 func TestR23OutputFolder(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)

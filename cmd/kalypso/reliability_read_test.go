@@ -88,7 +88,7 @@ var faultsOfServers = map[string]aFault{
 	"half the answer": half(func(http.ResponseWriter) {}, func(_, sent int) int { return sent }),
 }
 
-// serve serves the repositories in a folder; from the nth request on, what is asked of the repository
+// serve serves the repositories in a directory; from the nth request on, what is asked of the repository
 // gets a fault for an answer.
 func serve(t *testing.T, root string, nth int64, fault aFault) (url string) {
 	t.Helper()

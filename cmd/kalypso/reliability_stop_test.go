@@ -84,7 +84,7 @@ func manyTargets(t *testing.T) (root string, publish func(version string)) {
 type stopped func(args []string, moment time.Duration) (code int)
 
 // assertAllOrNothing renders a new version over an old one many times, each time stopped at another
-// moment. The folder is then either unchanged or complete, and the exit code says which.
+// moment. The directory is then either unchanged or complete, and the exit code says which.
 func assertAllOrNothing(t *testing.T, stop stopped, codes ...int) {
 	t.Helper()
 	root, publish := manyTargets(t)
@@ -175,7 +175,7 @@ func TestR25SecondSignal(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	}
 
-	// The run is about to print when the folder is there. A signal that comes before it hangs stops it as usual: then it
+	// The run is about to print when the directory is there. A signal that comes before it hangs stops it as usual: then it
 	// is given more time.
 	for pause := 100 * time.Millisecond; pause < time.Minute; pause *= 2 {
 		out := filepath.Join(t.TempDir(), "out")

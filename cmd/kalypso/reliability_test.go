@@ -30,7 +30,7 @@ func acme(repo string) string { return "https://github.com/acme/" + repo }
 // appsOfAcme are its application repositories.
 var appsOfAcme = []string{"app-1", "app-2", "app-3"}
 
-// acmeFleet is a small fleet of bare repositories in one folder: a control plane with the environment
+// acmeFleet is a small fleet of bare repositories in one directory: a control plane with the environment
 // dev, three applications, and a GitOps repository without kalypso output. It is made once, and copied for each test.
 func acmeFleet(t *testing.T) string {
 	t.Helper()
@@ -45,7 +45,7 @@ func acmeFleet(t *testing.T) string {
 	return root
 }
 
-// acmeTemplate is the folder that acmeFleet copies.
+// acmeTemplate is the directory that acmeFleet copies.
 var acmeTemplate struct {
 	sync.Once
 	dir string
@@ -105,7 +105,7 @@ func addRepo(t *testing.T, root, name string, commits ...gitopstest.Commit) []st
 	return ids
 }
 
-// acmeArgs are the arguments that read the fleet in a folder; repositories in elsewhere are read from
+// acmeArgs are the arguments that read the fleet in a directory; repositories in elsewhere are read from
 // there.
 func acmeArgs(root string, elsewhere map[string]string, args ...string) []string {
 	args = append(args, "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+root+"/*.git")
@@ -198,7 +198,7 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// everything lists a folder: the content of each file, and each folder.
+// everything lists a directory: the content of each file, and each directory.
 func everything(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -221,8 +221,8 @@ func everything(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// outputBefore makes a folder that holds an output folder "out" as an earlier run left it, with a
-// file of somebody else's in it. It returns the output folder and all that is there.
+// outputBefore makes a directory that holds an output directory "out" as an earlier run left it, with a
+// file of somebody else's in it. It returns the output directory and all that is there.
 func outputBefore(t *testing.T, root string) (out string, before map[string]string) {
 	t.Helper()
 	parent := t.TempDir()
@@ -234,14 +234,14 @@ func outputBefore(t *testing.T, root string) (out string, before map[string]stri
 	return out, before
 }
 
-// assertUntouched makes sure that nothing beside or in an output folder is other than before: no file
+// assertUntouched makes sure that nothing beside or in an output directory is other than before: no file
 // written, none removed, nothing temporary left.
 func assertUntouched(t *testing.T, out string, before map[string]string, which string) {
 	t.Helper()
 	assertSameFiles(t, before, everything(t, filepath.Dir(out)), which)
 }
 
-// assertSameFiles compares the contents of folders, and names the files that are not the same.
+// assertSameFiles compares the contents of directories, and names the files that are not the same.
 func assertSameFiles(t *testing.T, want, got map[string]string, which ...any) {
 	t.Helper()
 	require.NotEmpty(t, want)

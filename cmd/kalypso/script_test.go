@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the sessions in testdata/script against real repositories and real git servers: "exec kalypso" is the real
-// binary, "run kalypso" runs it in this process, in the folder of the session. That is why only sessions run beside each other.
+// binary, "run kalypso" runs it in this process, in the directory of the session. That is why only sessions run beside each other.
 func TestScript(t *testing.T) {
 	fleets, err := filepath.Abs("../../testdata")
 	if err != nil {
@@ -124,7 +124,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmptree A B compares two folders.
+// cmptree A B compares two directories.
 func cmptree(ts *testscript.TestScript, neg bool, args []string) {
 	files := func(dir string) map[string]string {
 		found, err := gitopstest.FromFS(os.DirFS(ts.MkAbs(dir)))
@@ -151,8 +151,8 @@ func copyFleet(ts *testscript.TestScript, _ bool, args []string) {
 func gitRepo(ts *testscript.TestScript, _ bool, args []string) {
 	var commits []gitopstest.Commit
 	for _, arg := range args[1:] {
-		branch, folder, _ := strings.Cut(arg, "=")
-		files, err := gitopstest.FromFS(os.DirFS(ts.MkAbs(folder)))
+		branch, directory, _ := strings.Cut(arg, "=")
+		files, err := gitopstest.FromFS(os.DirFS(ts.MkAbs(directory)))
 		ts.Check(err)
 		commits = append(commits, gitopstest.Commit{Branch: branch, Files: files})
 	}
@@ -178,7 +178,7 @@ func commit(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(string(id)))
 }
 
-// gitServer FOLDER serves the bare repositories in a folder over http, and sets $SERVER. With
+// gitServer FOLDER serves the bare repositories in a directory over http, and sets $SERVER. With
 // --password=SECRET only who knows it may read.
 func gitServer(ts *testscript.TestScript, _ bool, args []string) {
 	handler, err := gitopstest.Handler(ts.MkAbs(args[0]))

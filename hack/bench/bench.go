@@ -78,7 +78,7 @@ func (b *bench) measure(ctx context.Context, size fleettest.Size) ([]row, error)
 func (b *bench) measureFleet(ctx context.Context, size fleettest.Size, tasks []*task) error {
 	defer b.removeFleet()
 	b.say("%s: write the fleet", describe(size))
-	if err := os.CopyFS(b.path("fleet"), fleettest.Generate(size).Folders()); err != nil {
+	if err := os.CopyFS(b.path("fleet"), fleettest.Generate(size).Directories()); err != nil {
 		return err
 	}
 	b.say("%s: warm up", describe(size))

@@ -107,7 +107,7 @@ func TestUnusedAddsNothing(t *testing.T) {
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	fleet := fleettest.Generate(small())
-	folders := fleet.Folders()
+	folders := fleet.Directories()
 	for folder, files := range map[string]fs.FS{
 		"control-plane/main": fleet.Main, "control-plane/dev": fleet.Dev, "cart-apps-00/main": fleet.Apps["cart-apps-00"],
 	} {
@@ -123,7 +123,7 @@ func load(t *testing.T, size fleettest.Size) (*model.Fleet, int) {
 	generated := fleettest.Generate(size)
 	fleet, diags := generated.Load()
 	require.Empty(t, problems(diags))
-	return fleet, len(read(t, generated.Folders()))
+	return fleet, len(read(t, generated.Directories()))
 }
 
 // compile returns the output, and fails if there is an error.

@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	if options.folders != "" {
-		return os.CopyFS(options.folders, fleettest.Generate(options.sizes[0]).Folders())
+		return os.CopyFS(options.folders, fleettest.Generate(options.sizes[0]).Directories())
 	}
 	dir, err := os.MkdirTemp(options.dir, "kalypso-bench-")
 	if err != nil {

@@ -61,7 +61,7 @@ func (b *bench) measurePublishing(ctx context.Context, size fleettest.Size, o op
 // renderFleet writes the fleet, whose output goes to the server, and that output.
 func (p *publisher) renderFleet(ctx context.Context) error {
 	p.say("%s: write and render the fleet", p.size.Name)
-	if err := os.CopyFS(p.path("fleet"), fleettest.Generate(p.size).Folders()); err != nil {
+	if err := os.CopyFS(p.path("fleet"), fleettest.Generate(p.size).Directories()); err != nil {
 		return err
 	}
 	repo := fmt.Sprintf("apiVersion: scheduler.kalypso.io/v1alpha1\nkind: GitOpsRepo\nmetadata:\n  name: dev\nspec:\n  repo: %s\n  branch: dev\n", gitOpsRepo)

@@ -95,7 +95,7 @@ func (p *parser) gitOpsRepo(object Object, body *withSpec[gitOpsRepoSpec]) *GitO
 		g.Publishing = *said
 	}
 	p.checkPullRequest(g.Publishing.PullRequest, g.Branch)
-	checkOutputFolder(g.Path, p.diags)
+	checkOutputDirectory(g.Path, p.diags)
 	return g
 }
 

@@ -17,8 +17,8 @@ import (
 
 const (
 	ignoreFile = ".sourceignore"
-	// EnvironmentsFolder holds the Environments of a control plane.
-	EnvironmentsFolder = ".environments"
+	// EnvironmentsDirectory holds the Environments of a control plane.
+	EnvironmentsDirectory = ".environments"
 )
 
 // fluxExclusions are the files that Flux excludes from every source unless .sourceignore includes
@@ -38,22 +38,22 @@ type walker struct {
 	ignoreKustomization bool
 	// root is the path that is read.
 	root string
-	// ignored is false below EnvironmentsFolder, which .sourceignore usually excludes.
+	// ignored is false below EnvironmentsDirectory, which .sourceignore usually excludes.
 	ignored bool
-	// patterns are those in force, general ones first. scopes are the folders that set them.
+	// patterns are those in force, general ones first. scopes are the directories that set them.
 	patterns []gitignore.Pattern
 	scopes   []scope
 	// weight estimates the cost of matching one byte of a path against all patterns.
 	weight int
-	// visited is the number of files and folders so far, and matching the cost of matching them.
+	// visited is the number of files and directories so far, and matching the cost of matching them.
 	visited, matching int
 	diags             *diag.List
 	found             []string
 }
 
-// scope is a folder with an ignore file, and the number and weight of the patterns that were in force outside it.
+// scope is a directory with an ignore file, and the number and weight of the patterns that were in force outside it.
 type scope struct {
-	folder                 string
+	directory              string
 	outside, outsideWeight int
 }
 
@@ -65,7 +65,7 @@ func files(source *Source, limits Limits, ignoreKustomization bool) ([]string, d
 		root: cleanPath(source.Ref.Path), ignored: source.Ref.Role != Main, diags: &diags,
 	}
 	if source.Ref.Role == Main {
-		w.root = path.Join(w.root, EnvironmentsFolder)
+		w.root = path.Join(w.root, EnvironmentsDirectory)
 	}
 	info, err := fs.Stat(source.FS, w.root)
 	switch {
@@ -98,22 +98,22 @@ func cleanPath(p string) string {
 	return p
 }
 
-// inherit reads the .sourceignore files between the root of the repository and the folder read.
+// inherit reads the .sourceignore files between the root of the repository and the directory read.
 func (w *walker) inherit() bool {
 	for _, pattern := range fluxExclusions {
 		w.patterns = append(w.patterns, gitignore.ParsePattern(pattern, nil))
 	}
-	folder := "."
+	directory := "."
 	for _, name := range segments(w.root) {
-		if !w.readIgnoreFile(folder) {
+		if !w.readIgnoreFile(directory) {
 			return false
 		}
-		folder = path.Join(folder, name)
+		directory = path.Join(directory, name)
 	}
 	return true
 }
 
-// Ignores reports whether .sourceignore keeps a file from being read that is, or would be, right in the folder of a source.
+// Ignores reports whether .sourceignore keeps a file from being read that is, or would be, right in the directory of a source.
 func Ignores(source *Source, name string) bool {
 	w := &walker{
 		source: source, limits: DefaultOptions().limits(source.Ref.Role), root: cleanPath(source.Ref.Path),
@@ -143,10 +143,10 @@ const (
 	mostMatching = 200_000_000_000 // a second or two; 100,000 files and 100 patterns with two stars take a tenth of it
 )
 
-// readIgnoreFile adds the patterns of a folder. It returns false if the patterns cannot be known, so
+// readIgnoreFile adds the patterns of a directory. It returns false if the patterns cannot be known, so
 // that nothing should be read.
-func (w *walker) readIgnoreFile(folder string) bool {
-	p := path.Join(folder, ignoreFile)
+func (w *walker) readIgnoreFile(directory string) bool {
+	p := path.Join(directory, ignoreFile)
 	if _, err := fs.Stat(w.source.FS, p); !w.ignored || errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
@@ -154,7 +154,7 @@ func (w *walker) readIgnoreFile(folder string) bool {
 	if !ok {
 		return false
 	}
-	w.scopes = append(w.scopes, scope{folder, len(w.patterns), w.weight})
+	w.scopes = append(w.scopes, scope{directory, len(w.patterns), w.weight})
 	number := 0
 	for line := range strings.Lines(string(content)) {
 		number++
@@ -167,17 +167,17 @@ func (w *walker) readIgnoreFile(folder string) bool {
 				fmt.Sprintf("more than %d patterns apply here, or this pattern is longer than %d bytes", mostPatterns, longestPattern))
 			return false
 		}
-		w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(folder)))
+		w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(directory)))
 		w.weight += len(line) * strings.Count(line, "*")
 	}
 	return true
 }
 
-// leave drops the patterns of the folders that p is not in.
+// leave drops the patterns of the directories that p is not in.
 func (w *walker) leave(p string) {
 	for i := len(w.scopes) - 1; i >= 0; i-- {
-		folder := w.scopes[i].folder
-		if folder == "." || p == folder || strings.HasPrefix(p, folder+"/") {
+		directory := w.scopes[i].directory
+		if directory == "." || p == directory || strings.HasPrefix(p, directory+"/") {
 			return
 		}
 		w.patterns, w.weight, w.scopes = w.patterns[:w.scopes[i].outside], w.scopes[i].outsideWeight, w.scopes[:i]
@@ -209,7 +209,7 @@ func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 		return w.stop("too-many-patterns", fmt.Sprintf("the .sourceignore patterns of %s have too many wildcards for its files", w.source.Repo))
 	}
 	if entry.IsDir() {
-		return w.folder(p, entry.Name())
+		return w.directory(p, entry.Name())
 	}
 	isLink, isSubmodule := entry.Type()&fs.ModeSymlink != 0, entry.Type()&fs.ModeIrregular != 0
 	matters := isYAML(p) || isKustomization(p) || isSubmodule || isLink && path.Ext(p) == ""
@@ -230,9 +230,9 @@ func (w *walker) stop(rule, message string) error {
 	return fs.SkipAll
 }
 
-// folder reports whether to read a folder, and reads its patterns.
-func (w *walker) folder(p, name string) error {
-	isEnvironments := name == EnvironmentsFolder && w.source.Ref.Role == Main
+// directory reports whether to read a directory, and reads its patterns.
+func (w *walker) directory(p, name string) error {
+	isEnvironments := name == EnvironmentsDirectory && w.source.Ref.Role == Main
 	if p != w.root && strings.HasPrefix(name, ".") && !isEnvironments {
 		return fs.SkipDir
 	}

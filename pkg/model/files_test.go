@@ -71,8 +71,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// .sourceignore has gitignore's rules, as Flux applies them: an ignore file speaks of its folder and
-// below, and the last pattern that matches a file decides, even below a folder that is excluded.
+// .sourceignore has gitignore's rules, as Flux applies them: an ignore file speaks of its directory and
+// below, and the last pattern that matches a file decides, even below a directory that is excluded.
 func TestSourceIgnore(t *testing.T) {
 	t.Parallel()
 	repo := []string{"a.yaml", "b.yaml", "app/a.yaml", "app/b.yaml", "app/sub/a.yaml", "apps/a.yaml", "cloudbuild.yaml", "x/app/a.yaml"}
@@ -108,8 +108,8 @@ func TestSourceIgnore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			files := emptyFiles(repo...)
-			for folder, content := range c.ignore {
-				files[folder+"/"+ignoreFile] = content
+			for directory, content := range c.ignore {
+				files[directory+"/"+ignoreFile] = content
 			}
 			fsys := fstest.MapFS{}
 			for name, content := range files {
@@ -126,7 +126,7 @@ func TestSourceIgnore(t *testing.T) {
 	}
 }
 
-// Ignore files above the folder that is read count too; in .environments none does.
+// Ignore files above the directory that is read count too; in .environments none does.
 func TestSourceIgnoreAbove(t *testing.T) {
 	t.Parallel()
 	repo := tree{
@@ -359,7 +359,7 @@ func TestS8EndlessFolders(t *testing.T) {
 	}
 }
 
-// endlessFolders is a file system in which each folder holds the same hundred folders.
+// endlessFolders is a file system in which each directory holds the same hundred directories.
 type endlessFolders struct{ depth int }
 
 func (f endlessFolders) Open(name string) (fs.File, error) {

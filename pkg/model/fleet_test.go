@@ -91,7 +91,7 @@ func TestS7StolenWorkload(t *testing.T) {
 	}, shown(diags))
 }
 
-// One file can be read for two registrations, one of which registers a folder of the other's: which
+// One file can be read for two registrations, one of which registers a directory of the other's: which
 // of them is said to be the first does not depend on the order.
 func TestS7OverlappingRegistrations(t *testing.T) {
 	t.Parallel()

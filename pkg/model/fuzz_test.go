@@ -183,7 +183,7 @@ func FuzzParse(f *testing.F) {
 		role := Role(roleByte) % Output
 		files := tree{"f.yaml": content}
 		if role == Main {
-			files = tree{EnvironmentsFolder + "/f.yaml": content}
+			files = tree{EnvironmentsDirectory + "/f.yaml": content}
 		}
 		objects, diags := parse(role, files)
 		for _, d := range diags {

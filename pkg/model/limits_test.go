@@ -515,7 +515,7 @@ func TestS8MessagesAreShort(t *testing.T) {
 		role := Platform
 		files := tree{"f.yaml": content}
 		if name == "environment" {
-			role, files = Main, tree{EnvironmentsFolder + "/f.yaml": content}
+			role, files = Main, tree{EnvironmentsDirectory + "/f.yaml": content}
 		}
 		_, diags := parse(role, files)
 		require.NotEmpty(t, diags, name)

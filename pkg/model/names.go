@@ -40,11 +40,11 @@ func checkDNSLabel(what string, name Text, diags *diag.List) {
 		diag.Hint("use lower-case letters, digits and '-', with a letter or digit at both ends"))
 }
 
-// checkOutputFolder reports a folder for the output that is none, or that must stay as it is.
-func checkOutputFolder(folder Text, diags *diag.List) {
-	for _, name := range strings.Split(path.Clean(strings.TrimLeft(folder.Value, "/")), "/") {
+// checkOutputDirectory reports a directory for the output that is none, or that must stay as it is.
+func checkOutputDirectory(directory Text, diags *diag.List) {
+	for _, name := range strings.Split(path.Clean(strings.TrimLeft(directory.Value, "/")), "/") {
 		if strings.HasPrefix(name, ".") && name != "." || strings.ContainsFunc(name, isControl) {
-			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q, but output must be inside the repository and not in a directory that begins with a dot", folder.Value))
+			diags.Error("invalid-value", directory.At, fmt.Sprintf("GitOpsRepo spec.path is %q, but output must be inside the repository and not in a directory that begins with a dot", directory.Value))
 			return
 		}
 	}

@@ -261,10 +261,10 @@ func (p *parser) ours(kind *yaml.Node) func(*Objects) {
 		p.tenantKind(kind)
 		return nil
 	case role == Main && p.kind != "Environment":
-		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: %s/ is read only for Environments", p.kind, EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: %s/ is read only for Environments", p.kind, EnvironmentsDirectory))
 		return nil
 	case role != Main && p.kind == "Environment":
-		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("Environment is skipped: Environments are read only from %s/ of the base branch", EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("Environment is skipped: Environments are read only from %s/ of the base branch", EnvironmentsDirectory))
 		return nil
 	case role == Base && (p.kind == "BaseRepo" || p.kind == "GitOpsRepo"):
 		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: it is read only from the branch of an environment", p.kind))

@@ -48,7 +48,7 @@ func promotionOf(t *testing.T, content string) *Promotion {
 }
 
 func parseEnvironments(content string) (*Objects, diag.List) {
-	return parse(Main, tree{EnvironmentsFolder + "/f.yaml": content})
+	return parse(Main, tree{EnvironmentsDirectory + "/f.yaml": content})
 }
 
 const allChecks = `next: [stage, edge]
@@ -347,7 +347,7 @@ func TestPromotionAnnotationLimits(t *testing.T) {
 			t.Parallel()
 			options := DefaultOptions()
 			c.change(&options.Platform)
-			source := sourceOf(Main, tree{EnvironmentsFolder + "/f.yaml": inAnnotation(c.promotion + "\n")}.fs())
+			source := sourceOf(Main, tree{EnvironmentsDirectory + "/f.yaml": inAnnotation(c.promotion + "\n")}.fs())
 			_, diags := Parse(source, nil, options)
 			assert.Contains(t, rules(diags), c.rule)
 		})

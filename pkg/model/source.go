@@ -33,7 +33,7 @@ type Ref struct {
 	Commit string
 	// Revision is a Git revision that is read instead of the tip of Branch, such as "main~1" or a tag; empty for none.
 	Revision string
-	// Path is the folder or file that is read, slash-separated; "." is the whole repository.
+	// Path is the directory or file that is read, slash-separated; "." is the whole repository.
 	Path string
 	Role Role
 	// WorkTree reads the files of a local clone's work tree as they are, whatever Branch says.
@@ -50,9 +50,9 @@ type Source struct {
 	Ref Ref
 	// Repo is the repository in its normal form: the name used in places and messages.
 	Repo string
-	// Commit is what was read; empty for a plain folder.
+	// Commit is what was read; empty for a plain directory.
 	Commit string
-	// Committed is the committer's date of the commit; zero for a plain folder.
+	// Committed is the committer's date of the commit; zero for a plain directory.
 	Committed time.Time
 	// FS holds the tree from the root of the repository. Symbolic links and submodules are listed
 	// with the types fs.ModeSymlink and fs.ModeIrregular and cannot be opened.

@@ -136,7 +136,7 @@ func checkHidden(key string, label Text, diags *diag.List) {
 	}
 }
 
-// escapes reports whether a path leads out of the folder that it is relative to, be it by way of
+// escapes reports whether a path leads out of the directory that it is relative to, be it by way of
 // Windows' separators or from the root.
 func escapes(p string) bool {
 	p = strings.TrimLeft(strings.ReplaceAll(p, `\`, "/"), "/")

@@ -81,7 +81,7 @@ func TestS5Kinds(t *testing.T) {
 				t.Parallel()
 				path := "f.yaml"
 				if role == Main {
-					path = EnvironmentsFolder + "/f.yaml"
+					path = EnvironmentsDirectory + "/f.yaml"
 				}
 				got, diags := parse(role, tree{path: objects[kind]})
 				switch outcomes[role] {
@@ -159,7 +159,7 @@ func TestS5WhatDoesNotCountIsNotChecked(t *testing.T) {
 	}{{Base, "BaseRepo"}, {Base, "GitOpsRepo"}, {Base, "Environment"}, {Platform, "Environment"}, {Main, "Workload"}} {
 		path := "f.yaml"
 		if c.role == Main {
-			path = EnvironmentsFolder + "/f.yaml"
+			path = EnvironmentsDirectory + "/f.yaml"
 		}
 		_, diags := parse(c.role, tree{path: api + "kind: " + c.kind + "\nmetadata: 5\nspec: {rep: x}\nfoo: bar\n"})
 		assert.Equal(t, []string{"2:7 not-counted"}, places(diags))

@@ -141,22 +141,22 @@ func TestSampleFleetsIncrementally(t *testing.T) {
 	for _, name := range archives {
 		archive, err := txtar.ParseFile(name)
 		require.NoError(t, err)
-		folders, err := txtar.FS(archive)
+		directories, err := txtar.FS(archive)
 		require.NoError(t, err, name)
-		files += requireFolders(t, folders)
+		files += requireFolders(t, directories)
 	}
 	assert.Greater(t, files, 20)
 }
 
-// requireFolders checks all environments of the control plane in a tree of plain folders. It returns
+// requireFolders checks all environments of the control plane in a tree of plain directories. It returns
 // how many files there are.
-func requireFolders(t *testing.T, folders fs.FS) (files int) {
+func requireFolders(t *testing.T, directories fs.FS) (files int) {
 	t.Helper()
 	source := func(dir, branch, at string, role model.Role) *model.Source {
-		if _, err := fs.Stat(folders, path.Join(dir, branch)); err == nil {
+		if _, err := fs.Stat(directories, path.Join(dir, branch)); err == nil {
 			dir = path.Join(dir, branch)
 		}
-		tree, err := fs.Sub(folders, dir)
+		tree, err := fs.Sub(directories, dir)
 		require.NoError(t, err)
 		return &model.Source{Ref: model.Ref{Repo: dir, Branch: branch, Path: path.Clean("./" + at), Role: role}, Repo: dir, FS: tree}
 	}

@@ -67,13 +67,13 @@ func differing(a, b map[string]string) []string {
 
 // targetOf is the deployment target that a file belongs to; empty for a README.md.
 func targetOf(file string) string {
-	if folder := path.Dir(file); strings.Contains(folder, "/") {
-		return path.Base(folder)
+	if directory := path.Dir(file); strings.Contains(directory, "/") {
+		return path.Base(directory)
 	}
 	return ""
 }
 
-// scatteredFS lists the files of a folder in any order.
+// scatteredFS lists the files of a directory in any order.
 type scatteredFS struct {
 	fstest.MapFS
 	random *rand.Rand
@@ -85,7 +85,7 @@ func (f scatteredFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// scatter puts documents into files of any name in any folder, one or more in each.
+// scatter puts documents into files of any name in any directory, one or more in each.
 func (g *generator) scatter(documents []string) fs.FS {
 	files := scatteredFS{fstest.MapFS{}, g.Rand}
 	for _, document := range documents {
@@ -124,7 +124,7 @@ func (g *generator) anotherLayout(texts fleetTexts) (*model.Fleet, diag.List) {
 	return fleet, diags
 }
 
-// TestR20AnyLayout: the same documents in other files, other folders, another order of files in them
+// TestR20AnyLayout: the same documents in other files, other directories, another order of files in them
 // and of repositories, listed in any order: the same bytes.
 func TestR20AnyLayout(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestR17Twice(t *testing.T) {
 	})
 }
 
-// TestR21OneWorkload: a change in one workload changes the folders of its own targets, and no others.
+// TestR21OneWorkload: a change in one workload changes the directories of its own targets, and no others.
 func TestR21OneWorkload(t *testing.T) {
 	t.Parallel()
 	var changes atomic.Int64

@@ -37,7 +37,7 @@ type Tree struct {
 
 // File is one file of the output.
 type File struct {
-	// Path is slash-separated and relative to the folder of the GitOps repository.
+	// Path is slash-separated and relative to the directory of the GitOps repository.
 	Path    string
 	Content content.Text
 	// Staged says that the content is where Options.Stage put it, and not here.

@@ -77,7 +77,7 @@ func TestCheckPath(t *testing.T) {
 	}
 }
 
-// FuzzOutputPath: a path that passes stays in the tree and out of every dot-folder.
+// FuzzOutputPath: a path that passes stays in the tree and out of every dot-directory.
 func FuzzOutputPath(f *testing.F) {
 	for _, seed := range []string{"edge/README.md", "edge/cart/reconciler.yaml", TrackingFile, "../x/README.md", ".git/README.md", "a/..", "a//README.md", "\\/README.md"} {
 		f.Add(seed)
@@ -89,8 +89,8 @@ func FuzzOutputPath(f *testing.F) {
 		require.True(t, fs.ValidPath(p))
 		require.Equal(t, p, path.Clean(p))
 		require.NotContains(t, p, `\`)
-		for _, folder := range strings.Split(p, "/") {
-			require.True(t, !strings.HasPrefix(folder, ".") || p == TrackingFile)
+		for _, directory := range strings.Split(p, "/") {
+			require.True(t, !strings.HasPrefix(directory, ".") || p == TrackingFile)
 		}
 	})
 }

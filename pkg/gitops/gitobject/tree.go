@@ -257,7 +257,7 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 	for _, entry := range list {
 		name := entry.Name()
 		switch {
-		case entry.IsDir() && (name[0] != '.' || name == model.EnvironmentsFolder):
+		case entry.IsDir() && (name[0] != '.' || name == model.EnvironmentsDirectory):
 			below, err := fs.Sub(fsys, name)
 			if err == nil {
 				err = w.walk(below, path.Join(dir, name), depth+1)

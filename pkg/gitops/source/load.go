@@ -120,8 +120,8 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	environments, problems := model.UniqueEnvironments(objects)
 	diags.Add(problems)
 	if len(environments) == 0 && !diags.HasErrors() {
-		diags.Error("no-environments", diag.Place{File: source.File(model.EnvironmentsFolder)},
-			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsFolder),
+		diags.Error("no-environments", diag.Place{File: source.File(model.EnvironmentsDirectory)},
+			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsDirectory),
 			diag.Hint("add an Environment; see https://github.com/kalypso-gitops/kalypso/blob/main/docs/reference/model.md"))
 	}
 	return environments, diags

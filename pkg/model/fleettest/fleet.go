@@ -16,7 +16,7 @@ const (
 	Environment = "dev"
 	baseBranch  = "main"
 	server      = "https://github.com/acme/"
-	// controlPlane is the name of a repository, and of the folder that holds one of its branches each.
+	// controlPlane is the name of a repository, and of the directory that holds one of its branches each.
 	controlPlane = "control-plane"
 )
 
@@ -86,9 +86,9 @@ func add(files fstest.MapFS, name, content string) {
 	files[name] = &fstest.MapFile{Data: []byte(content)}
 }
 
-// Folders returns the fleet as a tree of plain folders, a repository each with a folder for each
+// Directories returns the fleet as a tree of plain directories, a repository each with a directory for each
 // branch, such as can be written with os.CopyFS.
-func (f Fleet) Folders() fs.FS {
+func (f Fleet) Directories() fs.FS {
 	all := fstest.MapFS{}
 	mount := func(dir string, files fstest.MapFS) {
 		for name, file := range files {
@@ -103,7 +103,7 @@ func (f Fleet) Folders() fs.FS {
 	return all
 }
 
-// Flags are those with which kalypso reads the fleet from the folder that Folders was written to.
+// Flags are those with which kalypso reads the fleet from the directory that Directories was written to.
 func Flags(dir string) []string {
 	return []string{"--env", Environment, "--control-plane", path.Join(dir, controlPlane), "--replace", server + "*=" + path.Join(dir, "*")}
 }

@@ -55,7 +55,7 @@ type Shortcut interface {
 
 // File is a file with what is needed to check it.
 type File struct {
-	// Path is slash-separated and relative to the folder of the GitOps repository.
+	// Path is slash-separated and relative to the directory of the GitOps repository.
 	Path    string
 	Content content.Text
 	// YAML says that the content must be YAML.
@@ -94,12 +94,12 @@ const MaxFiles = 3
 
 // files renders all files of an assignment.
 func (x *execution) files(s *Subject) []File {
-	folder := s.ClusterType.Name.Value + "/" + s.Target.Name.Value + "/"
+	directory := s.ClusterType.Name.Value + "/" + s.Target.Name.Value + "/"
 	files := make([]File, 0, MaxFiles)
 	files = append(files,
-		x.file(s, s.Templates.reconciler, folder+ReconcilerFile),
-		x.file(s, s.Templates.namespace, folder+NamespaceFile))
-	if config, ok := x.config(s, folder); ok {
+		x.file(s, s.Templates.reconciler, directory+ReconcilerFile),
+		x.file(s, s.Templates.namespace, directory+NamespaceFile))
+	if config, ok := x.config(s, directory); ok {
 		files = append(files, config)
 	}
 	return files
@@ -125,11 +125,11 @@ func (x *execution) file(s *Subject, template *Template, path string) File {
 
 // config renders the platform configuration, by a template or in one of the built-in forms. There is
 // no file if it is empty.
-func (x *execution) config(s *Subject, folder string) (File, bool) {
+func (x *execution) config(s *Subject, directory string) (File, bool) {
 	if template := s.Templates.config; template != nil {
-		path := folder + ConfigFileYAML
+		path := directory + ConfigFileYAML
 		if template.ContentType == model.ContentSh {
-			path = folder + ConfigFileSh
+			path = directory + ConfigFileSh
 		}
 		file := x.file(s, template, path)
 		x.doubtful = file.Content.IsEmpty() && !file.Untainted
@@ -140,10 +140,10 @@ func (x *execution) config(s *Subject, folder string) (File, bool) {
 	}
 	file := File{Template: s.ClusterType.Name.At}
 	form := ConfigMap
-	file.Path, file.YAML, file.Written = folder+ConfigFileYAML, true, true
+	file.Path, file.YAML, file.Written = directory+ConfigFileYAML, true, true
 	if s.Templates.Builtin == envFileType {
 		form = EnvFile
-		file.Path, file.YAML = folder+ConfigFileSh, false
+		file.Path, file.YAML = directory+ConfigFileSh, false
 	}
 	if x.shortcut != nil && x.shortcut.Render(s, nil, &file) {
 		return file, true

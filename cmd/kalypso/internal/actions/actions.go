@@ -31,7 +31,7 @@ type checkout struct {
 	Repo string
 	// branch is empty if the workflow was not started for a branch.
 	branch, commit string
-	// workspace is the folder of actions/checkout, in normal form: the path of a control plane may be there.
+	// workspace is the directory of actions/checkout, in normal form: the path of a control plane may be there.
 	workspace string
 }
 

@@ -26,7 +26,7 @@ type Host struct {
 	Timeouts github.Limits
 	// Limits bound what is asked of git servers; the zero value are the usual ones.
 	Limits wire.Limits
-	// Chdir changes the folder that the command runs in.
+	// Chdir changes the directory that the command runs in.
 	Chdir func(dir string) error
 	// Quiet leaves out progress and notices; errors and warnings stay.
 	Quiet bool

@@ -53,7 +53,7 @@ type Environment struct {
 	Date time.Time
 }
 
-// Source is a branch with the commit that was compiled; the commit of a plain folder is empty.
+// Source is a branch with the commit that was compiled; the commit of a plain directory is empty.
 type Source struct {
 	Name   string `json:"name"`
 	Commit string `json:"commit,omitempty"`

@@ -114,23 +114,23 @@ func (f Fleet) BaseBranch() (Files, error) {
 // EnvironmentBranch are the files of the branch of an environment in a new control plane. base is the promoted commit of
 // the base branch.
 func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
-	folders := []string{"environment", "example/environment"}
+	directories := []string{"environment", "example/environment"}
 	if f.Sample {
-		folders = []string{"environment", "sample/environment", "sample/" + environment}
+		directories = []string{"environment", "sample/environment", "sample/" + environment}
 	}
 	data := f.data()
 	data.Environment, data.Commit = environment, base
-	return f.branch(OfEnvironment, data, folders...)
+	return f.branch(OfEnvironment, data, directories...)
 }
 
 // GitOpsBranch are the files of each branch of a new GitOps repository.
 func (f Fleet) GitOpsBranch() (Files, error) { return f.branch(OfGitOps, f.data(), "gitops") }
 
-// branch returns the files of some folders and the workflows of a place.
-func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
+// branch returns the files of some directories and the workflows of a place.
+func (f Fleet) branch(place Place, d data, directories ...string) (Files, error) {
 	branch := Files{}
-	for _, folder := range folders {
-		files, err := filesIn(folder, d)
+	for _, directory := range directories {
+		files, err := filesIn(directory, d)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 		return nil, err
 	}
 	for name, text := range workflows {
-		branch[WorkflowFolder+"/"+name] = text
+		branch[WorkflowDirectory+"/"+name] = text
 	}
 	return branch, nil
 }

@@ -18,9 +18,9 @@ import (
 //go:embed all:files workflows
 var texts embed.FS
 
-// filesIn executes all files in a folder of files.
-func filesIn(folder string, d data) (Files, error) {
-	below, err := fs.Sub(texts, "files/"+folder)
+// filesIn executes all files in a directory of files.
+func filesIn(directory string, d data) (Files, error) {
+	below, err := fs.Sub(texts, "files/"+directory)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func filesIn(folder string, d data) (Files, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		files[name], err = execute("files/"+folder+"/"+name, d)
+		files[name], err = execute("files/"+directory+"/"+name, d)
 		return err
 	})
 	return files, err
@@ -112,8 +112,8 @@ func list(values ...any) (string, error) {
 	return "[" + strings.Join(scalars, ", ") + "]", nil
 }
 
-// WorkflowFolder is the folder in which GitHub reads workflows.
-const WorkflowFolder = ".github/workflows"
+// WorkflowDirectory is the directory in which GitHub reads workflows.
+const WorkflowDirectory = ".github/workflows"
 
 // Place is a kind of branch with workflows of its own.
 type Place = string

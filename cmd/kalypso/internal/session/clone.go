@@ -49,7 +49,7 @@ func replacedByClone(reader *remote.Reader, repo string) error {
 		at, name, name)
 }
 
-// shown is a clone as --control-plane names it, or relative to the current folder.
+// shown is a clone as --control-plane names it, or relative to the current directory.
 func (f *Flags) shown(e *cli.Host, repo string) string {
 	dir, err := e.WorkingDir()
 	if f.ControlPlane != "" || err != nil {

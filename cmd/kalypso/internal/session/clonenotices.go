@@ -53,7 +53,7 @@ func isCloneOf(ctx context.Context, reader *remote.Reader, clone, branch, contro
 // holdsOtherFleet reports whether a repository on this machine has Environments and is not the control plane itself.
 func holdsOtherFleet(ctx context.Context, reader *remote.Reader, clone, controlPlane string) bool {
 	repo := reader.Local(ctx, clone)
-	if repo == nil || !repo.HasDirectory(ctx, model.EnvironmentsFolder) {
+	if repo == nil || !repo.HasDirectory(ctx, model.EnvironmentsDirectory) {
 		return false
 	}
 	read := reader.Local(ctx, controlPlane)

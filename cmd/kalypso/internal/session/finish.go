@@ -220,7 +220,7 @@ func (s *Session) LeftUndone() string {
 	}
 	var written []string
 	for _, result := range s.Results {
-		if result.Folder != "" {
+		if result.Directory != "" {
 			written = append(written, result.Environment.Name.Value)
 		}
 	}

@@ -219,7 +219,7 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 }
 
 // FindControlPlane returns --control-plane, else the repository of the workflow, else the repository that contains the
-// current folder.
+// current directory.
 func (f *Flags) FindControlPlane(e *cli.Host) (string, error) {
 	if f.ControlPlane != "" {
 		return f.ControlPlane, nil

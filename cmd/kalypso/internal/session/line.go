@@ -110,8 +110,8 @@ type Stages struct {
 	// difference; nil ends with the tree.
 	Outputs iter.Seq2[*gitops.Destination, gitops.Output]
 	Publish func(*gitops.Destination, gitops.Output, *change.Change, error)
-	// folder is the output folder, if any: its contents count as published.
-	folder fs.FS
+	// directory is the output directory, if any: its contents count as published.
+	directory fs.FS
 	// stage writes files while others are rendered; nil to keep all of them.
 	stage func(files []render.File) bool
 	// pins are the commits of registrations in quarantine; the zero value has none.
@@ -164,7 +164,7 @@ func (c *Compiler) render(ctx context.Context, out *Compiled, o Stages) {
 	if !out.Diags.HasErrors() {
 		out.Diags.Add(schedule.WarnNothing(out.Fleet, assignments))
 	}
-	published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
+	published := &published{reader: c.Reader, fleet: out.Fleet, directory: o.directory}
 	if out.Diags.HasErrors() {
 		o.stage = nil // nothing will be written
 	}
@@ -188,10 +188,10 @@ func (c *Compiler) render(ctx context.Context, out *Compiled, o Stages) {
 type published struct {
 	reader *remote.Reader
 	fleet  *model.Fleet
-	// folder is the output folder; nil if there is none.
-	folder  fs.FS
-	asked   bool
-	outputs []gitops.Output
+	// directory is the output directory; nil if there is none.
+	directory fs.FS
+	asked     bool
+	outputs   []gitops.Output
 }
 
 // holds reports whether a file is published with this content in all destinations.
@@ -200,7 +200,7 @@ func (p *published) holds(ctx context.Context, path string, content []byte) bool
 		old, err := fs.ReadFile(tree, path)
 		return err == nil && bytes.Equal(old, content)
 	}
-	if p.folder != nil && same(p.folder) {
+	if p.directory != nil && same(p.directory) {
 		return true
 	}
 	if !p.asked {

@@ -19,7 +19,7 @@ const maxQuarantines = 10
 // quarantineBroken compiles an environment that has errors once more, with the registrations that cause them in
 // quarantine, until no error is left. If one is left that is the fault of none of them, the environment fails,
 // and everything that was found is reported.
-func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder fs.FS) *Compiled {
+func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, directory fs.FS) *Compiled {
 	s.Begin("reading the last publication of " + first.Environment.Name.Value)
 	published, ok := s.lastPublished(ctx, first)
 	if !ok {
@@ -31,9 +31,9 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 		if ctx.Err() != nil || !set.Add(out.Fleet, out.Assignments, out.Diags) {
 			break
 		}
-		out = s.compileWith(ctx, set, first, folder)
+		out = s.compileWith(ctx, set, first, directory)
 		if !out.Diags.HasErrors() {
-			return s.release(ctx, set, out, folder)
+			return s.release(ctx, set, out, directory)
 		}
 	}
 	if out != first {
@@ -44,11 +44,11 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 
 // release compiles an environment once more without the quarantine of those that only others have collided with, and
 // notes what stays in quarantine.
-func (s *Session) release(ctx context.Context, set *quarantine.Set, out *Compiled, folder fs.FS) *Compiled {
+func (s *Session) release(ctx context.Context, set *quarantine.Set, out *Compiled, directory fs.FS) *Compiled {
 	var trial *Compiled
 	rest := set.Release(func(q *quarantine.Set) bool {
 		trial = nil // release it, because it is large
-		trial = s.compileWith(ctx, q, out, folder)
+		trial = s.compileWith(ctx, q, out, directory)
 		return ctx.Err() == nil && !trial.Diags.HasErrors()
 	})
 	if rest != set {
@@ -74,27 +74,27 @@ func tolerated(diags diag.List, complete bool) diag.List {
 }
 
 // compileWith compiles an environment with some registrations in quarantine.
-func (s *Session) compileWith(ctx context.Context, set *quarantine.Set, first *Compiled, folder fs.FS) *Compiled {
+func (s *Session) compileWith(ctx context.Context, set *quarantine.Set, first *Compiled, directory fs.FS) *Compiled {
 	s.Begin("compiling " + first.Environment.Name.Value + " with quarantine")
-	out := s.Line(ctx, first.Environment, Stages{folder: folder, pins: set.Pins()})
+	out := s.Line(ctx, first.Environment, Stages{directory: directory, pins: set.Pins()})
 	if out.Tree == nil {
 		return out
 	}
 	out.Tree.Partial = set.LeavesOut()
-	s.compareOwners(ctx, set, out, folder)
+	s.compareOwners(ctx, set, out, directory)
 	return out
 }
 
 // compareOwners reports conflicts of an environment without errors with the published targets of other registrations.
 // set is nil if nothing is in quarantine.
-func (s *Session) compareOwners(ctx context.Context, set *quarantine.Set, out *Compiled, folder fs.FS) {
+func (s *Session) compareOwners(ctx context.Context, set *quarantine.Set, out *Compiled, directory fs.FS) {
 	if s.Quarantine.Tolerant || !s.Quarantine.Comparing && !set.LeavesOut() || out.Tree == nil || out.Diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
 	s.Begin("comparing " + out.Environment.Name.Value + " with the published output")
 	for _, destination := range s.open(ctx, out) {
-		deployed, diags := quarantine.Deployed{Tree: folder}, destination.Diags
-		if folder == nil && len(diags) == 0 {
+		deployed, diags := quarantine.Deployed{Tree: directory}, destination.Diags
+		if directory == nil && len(diags) == 0 {
 			output := gitops.ReadOutput(ctx, s.Reader, destination.Repo)
 			deployed.Tree, diags = output.Tree, output.Diags
 		}
@@ -155,7 +155,7 @@ func (s *Session) holds() bool {
 // heldSummary describes the result for everything that is not in quarantine.
 func (s *Session) heldSummary() string {
 	switch {
-	case slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Folder != "" }):
+	case slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Directory != "" }):
 		return "everything else was written"
 	case slices.ContainsFunc(s.changes(), func(c *Change) bool { return c.Published != nil }):
 		return "everything else was published"

@@ -81,8 +81,8 @@ type Result struct {
 	Changes []*Change
 	// Notes are printed in addition to the diagnostics.
 	Notes []string
-	// Folder is the folder to which the environment was written; empty for none.
-	Folder string
+	// Directory is the directory to which the environment was written; empty for none.
+	Directory string
 	// Partly reports whether it could not be published to all of its GitOps repositories.
 	Partly bool
 }
@@ -208,7 +208,7 @@ func (s *Session) noticeOther(ctx context.Context) {
 		diag.Hint(otherHint(has, s.Reader.Nearest(ctx, s.Loader.Main().Ref.Repo, has, s.Branches()), s.Branches())))
 }
 
-// Compile compiles an environment, unless the run was stopped. output is the output folder, if any: its contents count as
+// Compile compiles an environment, unless the run was stopped. output is the output directory, if any: its contents count as
 // published.
 func (s *Session) Compile(ctx context.Context, environment *model.Environment, output *gitops.Directory) {
 	if ctx.Err() != nil {
@@ -216,19 +216,19 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	}
 	stages := Stages{Begin: s.Begin}
 	if output != nil {
-		stages.folder = output.FS()
+		stages.directory = output.FS()
 	}
 	if output != nil && len(s.Environments) == 1 { // on a full disk, the first of several must not fail because of the others
 		stages.stage = output.Stage
 	}
-	folder := stages.folder
+	directory := stages.directory
 	compiled := s.Line(ctx, environment, stages)
-	s.compareOwners(ctx, nil, compiled, folder)
+	s.compareOwners(ctx, nil, compiled, directory)
 	if s.Quarantine.KeepLastGood && compiled.Diags.HasErrors() && ctx.Err() == nil {
 		if output != nil {
 			_ = output.Discard() // a later run of the line writes its own tree
 		}
-		compiled = s.quarantineBroken(ctx, compiled, folder)
+		compiled = s.quarantineBroken(ctx, compiled, directory)
 	}
 	hintPromotion(compiled.Diags, s.Loader.BaseBranch())
 	if len(s.Environments) > 1 {
@@ -248,7 +248,7 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 // headRevision matches a revision that begins at HEAD.
 var headRevision = regexp.MustCompile(`^(HEAD|@)([~^]|$)`)
 
-// noticeVariable prints a notice if a variable names the control plane and the current folder is in another clone: one of
+// noticeVariable prints a notice if a variable names the control plane and the current directory is in another clone: one of
 // that control plane, which a run that publishes need not read, or one of another fleet.
 func (s *Session) noticeVariable(ctx context.Context) {
 	clone, same := s.cloneHere(ctx)
@@ -262,13 +262,13 @@ func (s *Session) noticeVariable(ctx context.Context) {
 	}
 }
 
-// InClone reports whether the current folder is in a clone of the control plane that a variable names.
+// InClone reports whether the current directory is in a clone of the control plane that a variable names.
 func (s *Session) InClone(ctx context.Context) bool {
 	_, same := s.cloneHere(ctx)
 	return same
 }
 
-// cloneHere returns the repository that contains the current folder if a variable names the control plane, and whether it is
+// cloneHere returns the repository that contains the current directory if a variable names the control plane, and whether it is
 // a clone of that.
 func (s *Session) cloneHere(ctx context.Context) (clone string, same bool) {
 	f := s.Flags

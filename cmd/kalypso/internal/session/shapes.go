@@ -14,7 +14,7 @@ type Environment struct {
 	Name string `json:"name"`
 	// PromotedCommit is the commit of the base; empty if it has none.
 	PromotedCommit string             `json:"promotedCommit,omitempty"`
-	Folder         string             `json:"folder,omitempty"`
+	Directory      string             `json:"folder,omitempty"`
 	Sources        []SourceResult     `json:"sources"`
 	Assignments    []assignmentResult `json:"assignments"`
 	Changes        []*Change          `json:"changes,omitempty"`
@@ -41,7 +41,7 @@ type assignmentResult struct {
 	Policies     []string `json:"policies"`
 }
 
-// Change is the difference to one GitOps branch or folder.
+// Change is the difference to one GitOps branch or directory.
 type Change struct {
 	GitOpsRepo string                `json:"gitOpsRepo,omitempty"`
 	Commit     string                `json:"commit,omitempty"`
@@ -90,7 +90,7 @@ func NewPublishedResult(destination *gitops.Destination, published gitops.Publis
 	return r
 }
 
-// NewChangeResult returns the difference to one GitOps branch or folder.
+// NewChangeResult returns the difference to one GitOps branch or directory.
 func NewChangeResult(diff *change.Change, output gitops.Output) *Change {
 	r := &Change{
 		Change: diff, Commit: output.Commit, Targets: results.ChangedTargets(diff), Files: append([]change.FileChange{}, diff.Files...), Plan: results.NewPlan(diff.Plan()),
@@ -112,7 +112,7 @@ func Environments(of []*Result) []Environment {
 
 func (result *Result) shape() Environment {
 	e := Environment{
-		Name: result.Environment.Name.Value, Folder: result.Folder, Changes: result.Changes, Notes: result.Notes,
+		Name: result.Environment.Name.Value, Directory: result.Directory, Changes: result.Changes, Notes: result.Notes,
 		Held:    result.Held.Registrations,
 		Sources: []SourceResult{}, Assignments: []assignmentResult{},
 	}

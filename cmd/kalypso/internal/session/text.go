@@ -31,8 +31,8 @@ func (s *Session) printText(stat bool) error {
 			fmt.Fprintln(p)
 		}
 		p.result(result, len(s.Results) > 1)
-		if result.Folder != "" {
-			s.notice("%s is in %s (%s)", result.Environment.Name.Value, result.Folder, diag.Plural(len(result.Tree.Files), "file"))
+		if result.Directory != "" {
+			s.notice("%s is in %s (%s)", result.Environment.Name.Value, result.Directory, diag.Plural(len(result.Tree.Files), "file"))
 		}
 	}
 	return nil
@@ -59,7 +59,7 @@ func (p Printer) result(r *Result, named bool) {
 		if len(r.Changes) > 1 {
 			fmt.Fprintf(p, "GitOpsRepo %s: ", one.GitOpsRepo)
 		}
-		p.change(one, r.Folder == "" && one.Published == nil)
+		p.change(one, r.Directory == "" && one.Published == nil)
 		p.published(one.Published)
 	}
 }

@@ -26,7 +26,7 @@ type IO struct {
 	StdoutTerminal, StderrTerminal bool
 	// StdinTerminal is true if a person can answer.
 	StdinTerminal bool
-	// WorkingDir returns the folder in which the command was started.
+	// WorkingDir returns the directory in which the command was started.
 	WorkingDir func() (string, error)
 	// Sleep waits for a duration. It returns the error of ctx if that is done before.
 	Sleep func(ctx context.Context, d time.Duration) error

@@ -39,7 +39,7 @@ func (r *run) workflows(order []string) {
 	}
 	var missing, outdated, incomplete []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		found, err := fs.ReadFile(r.Loader.Main().FS, path.Join(scaffold.WorkflowFolder, name))
+		found, err := fs.ReadFile(r.Loader.Main().FS, path.Join(scaffold.WorkflowDirectory, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, name)
@@ -53,7 +53,7 @@ func (r *run) workflows(order []string) {
 		}
 		r.autoMerge = r.autoMerge || strings.Contains(string(found), "--auto-merge")
 	}
-	where := scaffold.WorkflowFolder + " of branch " + plan.Base
+	where := scaffold.WorkflowDirectory + " of branch " + plan.Base
 	if len(incomplete) > 0 {
 		r.error(check, fmt.Sprintf("replace %s after %s@ with the full SHA of a commit of kalypso, on all branches", scaffold.UnknownCommit, scaffold.Action),
 			"%s uses %s@%s, which is a placeholder: %s", where, scaffold.Action, scaffold.UnknownCommit, strings.Join(incomplete, ", "))
@@ -62,7 +62,7 @@ func (r *run) workflows(order []string) {
 		r.warn(check, "in a clone, run kalypso init --workflows control-plane; if other automation runs kalypso, ignore this", "%s has no %s", where, strings.Join(missing, ", "))
 	}
 	if len(outdated) > 0 {
-		r.warn(check, "in a clone, run kalypso init /tmp/new --workflows control-plane && diff -r "+scaffold.WorkflowFolder+" /tmp/new/"+scaffold.WorkflowFolder,
+		r.warn(check, "in a clone, run kalypso init /tmp/new --workflows control-plane && diff -r "+scaffold.WorkflowDirectory+" /tmp/new/"+scaffold.WorkflowDirectory,
 			"%s differs from what kalypso init writes: %s", where, strings.Join(outdated, ", "))
 	}
 	if len(missing)+len(outdated)+len(incomplete) == 0 {

@@ -66,17 +66,17 @@ This command never overwrites files, and sends nothing over the network.`,
 			if err := results.CheckFormat(f.format); err != nil {
 				return err
 			}
-			folder := "."
+			directory := "."
 			if len(args) > 0 {
-				folder = args[0]
+				directory = args[0]
 			}
-			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
-				return cli.Usage("%q is not a valid directory name", folder)
+			if directory == "" || strings.ContainsFunc(directory, unicode.IsControl) {
+				return cli.Usage("%q is not a valid directory name", directory)
 			}
 			if names := cli.Split(f.environments); len(names) > 0 {
 				f.environments = names
 			}
-			return f.run(cmd, e, folder)
+			return f.run(cmd, e, directory)
 		},
 	}
 	flags := cmd.Flags()
@@ -98,7 +98,7 @@ This command never overwrites files, and sends nothing over the network.`,
 	return cmd
 }
 
-func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
+func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, directory string) error {
 	flags := cmd.Flags()
 	switch {
 	case flags.Changed("sample"):
@@ -114,9 +114,9 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
 			return err
 		}
-		return f.writeWorkflows(cmd, e, folder, f.workflows)
+		return f.writeWorkflows(cmd, e, directory, f.workflows)
 	}
-	return f.makeFleet(cmd.Context(), e, folder)
+	return f.makeFleet(cmd.Context(), e, directory)
 }
 
 // onlyFlags refuses unused flags. KALYPSO_ variables may be meant for other commands.
@@ -206,7 +206,7 @@ func checkURL(text string) error {
 		return errors.New("not a repository URL: use https://HOST/OWNER/NAME; in other commands, --replace URL=PATH reads it from a path")
 	case err != nil || !repositoryURL.MatchString(text):
 		return errors.New("not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
-	case folderOf(text) == ".git":
+	case directoryOf(text) == ".git":
 		return errors.New("not a repository URL: the repository name is missing")
 	case strings.HasPrefix(normal, "https://github.com/") && strings.Count(normal, "/") != 4:
 		return errors.New("not a repository URL of github.com: use https://github.com/OWNER/NAME")

@@ -18,14 +18,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// plannedRepository is a repository to create at a path below a folder.
+// plannedRepository is a repository to create at a path below a directory.
 type plannedRepository struct {
 	path string
 	gitobject.NewRepository
 }
 
 // makeFleet creates the control plane and the GitOps repository of a new fleet.
-func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) error {
+func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, directory string) error {
 	author := session.KalypsoItself()
 	if f.author != "" {
 		var err error
@@ -46,28 +46,28 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 		return err
 	}
 	repositories := []plannedRepository{
-		{folderOf(plan.ControlPlane), controlPlane(plan)},
-		{folderOf(plan.GitOps), gitOpsRepository(plan)},
+		{directoryOf(plan.ControlPlane), controlPlane(plan)},
+		{directoryOf(plan.GitOps), gitOpsRepository(plan)},
 	}
 	repositories[0].Origin, repositories[1].Origin = f.controlPlane, f.gitops // the URLs as given, which may be ssh
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
 		return cli.Usage("both repositories would be in the directory %s; rename one of them", repositories[0].path)
 	}
-	if err := checkAbsent(folder, repositories); err != nil {
+	if err := checkAbsent(directory, repositories); err != nil {
 		return err
 	}
 	var made []createdRepository
-	if err := inFolder(folder, func(work string) (err error) {
-		made, err = createAll(work, folder, repositories, author, e.Now())
+	if err := inDirectory(directory, func(work string) (err error) {
+		made, err = createAll(work, directory, repositories, author, e.Now())
 		return err
 	}); err != nil {
 		return err
 	}
-	return f.print(e, Result{Repositories: made, Next: nextOfFleet(plan, folder)})
+	return f.print(e, Result{Repositories: made, Next: nextOfFleet(plan, directory)})
 }
 
-// folderOf is the folder that git clone would create for a URL.
-func folderOf(url string) string {
+// directoryOf is the directory that git clone would create for a URL.
+func directoryOf(url string) string {
 	return strings.TrimSuffix(path.Base(strings.TrimRight(url, "/")), ".git")
 }
 
@@ -120,12 +120,12 @@ func createAll(work, shown string, repositories []plannedRepository, author gito
 }
 
 // checkAbsent returns an error that names the repositories that exist.
-func checkAbsent(folder string, repositories []plannedRepository) error {
+func checkAbsent(directory string, repositories []plannedRepository) error {
 	var there []string
 	for _, r := range repositories {
-		switch _, err := os.Lstat(filepath.Join(folder, r.path)); {
+		switch _, err := os.Lstat(filepath.Join(directory, r.path)); {
 		case err == nil:
-			there = append(there, filepath.Join(folder, r.path))
+			there = append(there, filepath.Join(directory, r.path))
 		case !errors.Is(err, os.ErrNotExist):
 			return createError(err)
 		}
@@ -141,10 +141,10 @@ func createError(err error) error {
 	return cli.Failure("create the repositories: %w", err)
 }
 
-// server is the folder of the sample that simulates a server.
+// server is the directory of the sample that simulates a server.
 const server = "repositories"
 
-// makeSample creates a sample fleet in a folder. Its commit ids are the same on all machines.
+// makeSample creates a sample fleet in a directory. Its commit ids are the same on all machines.
 func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if cmd.Flags().NArg() > 0 {
 		return cli.Usage("unexpected argument %s: --sample names the directory", cmd.Flags().Arg(0))
@@ -153,13 +153,13 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if err != nil {
 		return createError(err)
 	}
-	if err := sampleFolder(f.sample, target); err != nil {
+	if err := sampleDirectory(f.sample, target); err != nil {
 		return err
 	}
 	plan := scaffold.SampleFleet()
 	plan.Sample = true
 	var made []createdRepository
-	if err := inFolder(target, func(work string) (err error) {
+	if err := inDirectory(target, func(work string) (err error) {
 		if err := os.Mkdir(filepath.Join(work, server), 0o777); err != nil {
 			return err
 		}
@@ -174,8 +174,8 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	return f.print(e, Result{Repositories: made, Sample: f.sample, Next: nextOfSample(f.sample)})
 }
 
-// sampleFolder returns an error if a sample cannot be created in a folder.
-func sampleFolder(shown, target string) error {
+// sampleDirectory returns an error if a sample cannot be created in a directory.
+func sampleDirectory(shown, target string) error {
 	if strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || strings.ContainsRune("*,=", r) }) {
 		return cli.Usage("--sample %s: the path must not contain a comma, '*', '=' or a control character, because --replace could not name it", shown)
 	}
@@ -234,42 +234,42 @@ func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository 
 	return all
 }
 
-// inFolder moves all that fill writes to a temporary folder into folder, which it creates if needed, or nothing if
+// inDirectory moves all that fill writes to a temporary directory into directory, which it creates if needed, or nothing if
 // something fails. It changes no existing file.
-func inFolder(folder string, fill func(work string) error) (err error) {
-	_, before := os.Lstat(folder)
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+func inDirectory(directory string, fill func(work string) error) (err error) {
+	_, before := os.Lstat(directory)
+	if err := os.MkdirAll(directory, 0o777); err != nil {
 		return createError(err)
 	}
-	work, err := os.MkdirTemp(folder, ".kalypso-init-")
+	work, err := os.MkdirTemp(directory, ".kalypso-init-")
 	if err != nil {
 		return createError(err)
 	}
 	defer func() {
 		err = errors.Join(err, os.RemoveAll(work))
 		if err != nil && errors.Is(before, os.ErrNotExist) {
-			_ = os.Remove(folder) // fails if it is not empty
+			_ = os.Remove(directory) // fails if it is not empty
 		}
 	}()
 	if err := fill(work); err != nil {
 		return createError(err)
 	}
-	if err := moveUp(work, folder); err != nil {
+	if err := moveUp(work, directory); err != nil {
 		return createError(err)
 	}
 	return nil
 }
 
-// moveUp moves the contents of work to folder, or nothing if a path exists.
-func moveUp(work, folder string) error {
+// moveUp moves the contents of work to directory, or nothing if a path exists.
+func moveUp(work, directory string) error {
 	entries, err := os.ReadDir(work)
 	if err != nil {
 		return err
 	}
 	for i, entry := range entries {
-		if err := moveNew(filepath.Join(work, entry.Name()), filepath.Join(folder, entry.Name())); err != nil {
+		if err := moveNew(filepath.Join(work, entry.Name()), filepath.Join(directory, entry.Name())); err != nil {
 			for _, moved := range entries[:i] {
-				err = errors.Join(err, os.Rename(filepath.Join(folder, moved.Name()), filepath.Join(work, moved.Name())))
+				err = errors.Join(err, os.Rename(filepath.Join(directory, moved.Name()), filepath.Join(work, moved.Name())))
 			}
 			return err
 		}
@@ -277,8 +277,8 @@ func moveUp(work, folder string) error {
 	return nil
 }
 
-// moveNew moves a file or folder to a path that does not exist. If another process creates the path at the same time, a
-// folder that is not empty is not replaced.
+// moveNew moves a file or directory to a path that does not exist. If another process creates the path at the same time, a
+// directory that is not empty is not replaced.
 func moveNew(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, &os.PathError{Op: "create", Path: to, Err: os.ErrExist})

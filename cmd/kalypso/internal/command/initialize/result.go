@@ -13,7 +13,7 @@ import (
 // Result is the result of init, in JSON.
 type Result struct {
 	FormatVersion string `json:"formatVersion"`
-	// Sample is the folder of the sample.
+	// Sample is the directory of the sample.
 	Sample       string              `json:"sample,omitempty"`
 	Repositories []createdRepository `json:"repositories,omitempty"`
 	Files        []createdFile       `json:"files,omitempty"`
@@ -90,22 +90,22 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 	return err
 }
 
-func nextOfSample(folder string) []nextStep {
+func nextOfSample(directory string) []nextStep {
 	return []nextStep{
-		{What: "change to the directory and load its settings", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
+		{What: "change to the directory and load its settings", Run: []string{"cd " + scaffold.ShellWord(directory), ". ./env.sh"}},
 		{What: "compile all environments and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
 		{What: "follow README.md or the tutorial", See: scaffold.Doc("tutorial")},
 	}
 }
 
-func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
+func nextOfFleet(plan scaffold.Fleet, directory string) []nextStep {
 	first := plan.Environments[0]
 	pull := "merge the pull requests that the workflow render opens, and connect the clusters"
 	if plan.Reconciler == "argocd" {
 		pull += "; Argo CD needs a health check for Applications"
 	}
 	at := func(url string) string {
-		return scaffold.ShellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url))))
+		return scaffold.ShellWord(filepath.ToSlash(filepath.Join(directory, directoryOf(url))))
 	}
 	control, output := at(plan.ControlPlane), at(plan.GitOps)
 	steps := []nextStep{

@@ -40,7 +40,7 @@ func allAsk(f scaffold.Fleet, fleets ...string) map[string][]string {
 // TestDocWorkflows keeps what the documentation shows and what init writes the same.
 func TestDocWorkflows(t *testing.T) {
 	t.Parallel()
-	const folder = "../../../../../docs/workflows"
+	const directory = "../../../../../docs/workflows"
 	want := scaffold.Files{}
 	for _, place := range scaffold.Places() {
 		files, err := documented().Workflows(place)
@@ -49,14 +49,14 @@ func TestDocWorkflows(t *testing.T) {
 	}
 	if *update {
 		for name, text := range want {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644))
 		}
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(directory)
 	require.NoError(t, err)
 	var names []string
 	for _, entry := range entries {
-		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		text, err := os.ReadFile(filepath.Join(directory, entry.Name()))
 		require.NoError(t, err)
 		assert.Equal(t, want[entry.Name()], string(text), "make docs rewrites %s", entry.Name())
 		names = append(names, entry.Name())
@@ -232,7 +232,7 @@ func TestShellWord(t *testing.T) {
 }
 
 // TestReadyMeansHealthy: without wait, Flux reports success for an application that the API server refuses. What pulls the
-// platform's folder waits for the Kustomizations in it, so it needs more time than they have.
+// platform's directory waits for the Kustomizations in it, so it needs more time than they have.
 func TestReadyMeansHealthy(t *testing.T) {
 	t.Parallel()
 	files, err := documented().BaseBranch()

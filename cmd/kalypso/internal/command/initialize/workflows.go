@@ -26,7 +26,7 @@ const (
 )
 
 // writeWorkflows writes the workflows of a place that do not exist.
-func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder string, place scaffold.Place) error {
+func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, directory string, place scaffold.Place) error {
 	around, known, err := environmentsAround(cmd, e, f.baseBranch)
 	if err != nil && len(f.environments) == 0 && slices.Contains(usedBy(place), "env") {
 		return err
@@ -39,7 +39,7 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder strin
 	if err != nil {
 		return err
 	}
-	states, err := writeMissing(folder, files)
+	states, err := writeMissing(directory, files)
 	if err != nil {
 		return cli.Failure("write the workflows: %w", err)
 	}
@@ -49,18 +49,18 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder strin
 	}
 	kept := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))
+		at := filepath.ToSlash(filepath.Join(directory, scaffold.WorkflowDirectory, name))
 		result.Files = append(result.Files, createdFile{Path: at, State: states[name]})
 		kept = kept || states[name] == fileKept
 	}
 	if kept {
-		result.Next = append([]nextStep{compareStep(cmd.Flags(), folder)}, result.Next...)
+		result.Next = append([]nextStep{compareStep(cmd.Flags(), directory)}, result.Next...)
 	}
 	return f.print(e, result)
 }
 
-// compareStep is the step for files that exist and differ: it writes the current ones to another folder.
-func compareStep(flags *pflag.FlagSet, folder string) nextStep {
+// compareStep is the step for files that exist and differ: it writes the current ones to another directory.
+func compareStep(flags *pflag.FlagSet, directory string) nextStep {
 	command := "kalypso init /tmp/new"
 	flags.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -73,15 +73,15 @@ func compareStep(flags *pflag.FlagSet, folder string) nextStep {
 			}
 		}
 	})
-	at := scaffold.ShellWord(filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder)))
+	at := scaffold.ShellWord(filepath.ToSlash(filepath.Join(directory, scaffold.WorkflowDirectory)))
 	return nextStep{
 		What: "compare the files that were kept with those of this version",
-		Run:  []string{command, "diff -r " + at + " /tmp/new/" + scaffold.WorkflowFolder},
+		Run:  []string{command, "diff -r " + at + " /tmp/new/" + scaffold.WorkflowDirectory},
 	}
 }
 
-// environmentsAround returns the environments of the control plane that contains the current folder, in the order of
-// the chain, and the fleets of each; none if the folder is in no control plane. The error is a usage error if workflows
+// environmentsAround returns the environments of the control plane that contains the current directory, in the order of
+// the chain, and the fleets of each; none if the directory is in no control plane. The error is a usage error if workflows
 // cannot be generated for them.
 func environmentsAround(cmd *cobra.Command, e *cli.Host, baseBranch string) (names []string, fleets map[string][]string, err error) {
 	f := &session.Flags{BaseBranch: baseBranch}
@@ -130,23 +130,23 @@ func usedBy(place scaffold.Place) []string {
 	}[place]
 }
 
-// writeMissing writes the workflows that do not exist in a folder and returns the state of each. It follows no link out of
-// the folder.
-func writeMissing(folder string, files scaffold.Files) (states map[string]string, err error) {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+// writeMissing writes the workflows that do not exist in a directory and returns the state of each. It follows no link out of
+// the directory.
+func writeMissing(directory string, files scaffold.Files) (states map[string]string, err error) {
+	if err := os.MkdirAll(directory, 0o777); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := os.OpenRoot(directory)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := root.MkdirAll(filepath.FromSlash(scaffold.WorkflowFolder), 0o777); err != nil {
+	if err := root.MkdirAll(filepath.FromSlash(scaffold.WorkflowDirectory), 0o777); err != nil {
 		return nil, err
 	}
 	states = map[string]string{}
 	for name, text := range files {
-		if states[name], err = writeFile(root, filepath.Join(filepath.FromSlash(scaffold.WorkflowFolder), name), text); err != nil {
+		if states[name], err = writeFile(root, filepath.Join(filepath.FromSlash(scaffold.WorkflowDirectory), name), text); err != nil {
 			return nil, err
 		}
 	}

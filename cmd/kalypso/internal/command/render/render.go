@@ -19,8 +19,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// ruleOutputFolder is the rule of what keeps an output folder from being written.
-const ruleOutputFolder = "output-folder"
+// ruleOutputFolder is the rule of what keeps an output directory from being written.
+const ruleOutputDirectory = "output-folder"
 
 // Options are the flags of kalypso render.
 type Options struct {
@@ -121,12 +121,12 @@ func (s *Publisher) publish(ctx context.Context, opts *Options) error {
 	return s.Finish(s.LeftUnpublished())
 }
 
-// preview compiles the environments, and unless something is wrong shows what would be published, or writes it to folders.
+// preview compiles the environments, and unless something is wrong shows what would be published, or writes it to directories.
 func (s *Publisher) preview(ctx context.Context, opts *Options) error {
-	folders := s.compile(ctx, opts)
+	directories := s.compile(ctx, opts)
 	defer func() {
-		for _, folder := range folders {
-			_ = folder.Discard() // nothing, if it was written
+		for _, directory := range directories {
+			_ = directory.Discard() // nothing, if it was written
 		}
 	}()
 	if ctx.Err() != nil {
@@ -134,7 +134,7 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 	}
 	if opts.outputDir != "" && !s.Failed() {
 		for _, result := range s.Results { // before anything is written anywhere
-			s.reportFolder(result, gitops.CheckDirectory(opts.folder(s, result.Environment.Name.Value), result.Tree))
+			s.reportDirectory(result, gitops.CheckDirectory(opts.directory(s, result.Environment.Name.Value), result.Tree))
 		}
 	}
 	if s.Failed() {
@@ -147,7 +147,7 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 			s.dryRun(ctx, opts, result)
 		default:
 			name := result.Environment.Name.Value
-			s.write(ctx, result, folders[name], opts.folder(s, name))
+			s.write(ctx, result, directories[name], opts.directory(s, name))
 		}
 	}
 	if ctx.Err() != nil && s.Unfinished() {
@@ -157,24 +157,24 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 	return s.Finish(s.LeftUndone())
 }
 
-// compile compiles the environments, and returns the output folder of each if there are any.
+// compile compiles the environments, and returns the output directory of each if there are any.
 func (s *Publisher) compile(ctx context.Context, opts *Options) map[string]*gitops.Directory {
-	folders := map[string]*gitops.Directory{}
+	directories := map[string]*gitops.Directory{}
 	for _, environment := range s.Environments {
 		name := environment.Name.Value
 		if opts.outputDir != "" {
-			folders[name] = gitops.OpenDirectory(opts.folder(s, name))
+			directories[name] = gitops.OpenDirectory(opts.directory(s, name))
 		}
-		s.Compile(ctx, environment, folders[name])
+		s.Compile(ctx, environment, directories[name])
 		if result := s.Result(environment); result != nil {
 			s.RefuseWarnings(result)
 		}
 	}
-	return folders
+	return directories
 }
 
-// folder is where an environment is written.
-func (o *Options) folder(s *Publisher, environment string) string {
+// directory is where an environment is written.
+func (o *Options) directory(s *Publisher, environment string) string {
 	if len(s.Environments) > 1 {
 		return filepath.Join(o.outputDir, environment)
 	}
@@ -231,24 +231,24 @@ func (o *Options) warnRefused(result *session.Result, repo *model.GitOpsRepo, di
 	result.Diags.Add(repo.Publishing.Commit.Unsigned(o.signingKey != "", true))
 }
 
-// write writes an environment to its folder.
-func (s *Publisher) write(ctx context.Context, result *session.Result, folder *gitops.Directory, name string) {
+// write writes an environment to its directory.
+func (s *Publisher) write(ctx context.Context, result *session.Result, directory *gitops.Directory, name string) {
 	s.Begin("writing " + result.Environment.Name.Value)
-	diff, err := folder.Write(ctx, result.Tree)
+	diff, err := directory.Write(ctx, result.Tree)
 	switch {
 	case err == nil:
 		result.Changes = append(result.Changes, session.NewChangeResult(diff, gitops.Output{}))
-		result.Folder = name
+		result.Directory = name
 	case ctx.Err() == nil: // else it was stopped, which the caller reports
-		s.reportFolder(result, err)
+		s.reportDirectory(result, err)
 	}
 }
 
-func (s *Publisher) reportFolder(result *session.Result, err error) {
+func (s *Publisher) reportDirectory(result *session.Result, err error) {
 	if err == nil {
 		return
 	}
 	for line := range strings.Lines(err.Error()) { // several are joined
-		s.Diags.Error(ruleOutputFolder, diag.Place{}, result.Environment.Name.Value+" cannot be written: "+strings.TrimSuffix(line, "\n"))
+		s.Diags.Error(ruleOutputDirectory, diag.Place{}, result.Environment.Name.Value+" cannot be written: "+strings.TrimSuffix(line, "\n"))
 	}
 }

@@ -44,7 +44,7 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	return run.Finish("")
 }
 
-// workloadSource is what a registration of the path would read: the file or folder, and the ignore files above it up to the
+// workloadSource is what a registration of the path would read: the file or directory, and the ignore files above it up to the
 // root of the repository, which the caller closes.
 func workloadSource(path string) (*model.Source, *os.Root, error) {
 	absolute, err := filepath.Abs(path)
