@@ -27,7 +27,7 @@ func recorded(t *testing.T, name string) []string {
 // recordedTree is the tree that platform pulls, with these Applications too.
 func recordedTree(names ...string) promote.Deployment {
 	d := deployment()
-	d.Reconcilers = []gitops.Reconciler{{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "otherServerHint", Path: "other/x/reconciler.yaml"}}
+	d.Reconcilers = []gitops.Reconciler{{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "elsewhere", Path: "other/x/reconciler.yaml"}}
 	for _, name := range append([]string{"shop-uat"}, names...) {
 		d.Reconcilers = append(d.Reconcilers, gitops.Reconciler{
 			Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: name, Path: "store/shop-uat/reconciler.yaml",
@@ -106,8 +106,8 @@ func TestC1ApplicationsThatAreNotListed(t *testing.T) {
 	narrowed := lookAt(t, newStandIn(t, items...), "?project=default", recordedTree("cart"))
 	assert.Contains(t, narrowed, "in-cluster Application/argocd/cart compliant")
 	assert.Contains(t, narrowed, unlisted)
-	otherServerHint := strings.Replace(items[0], `"server": "https://kubernetes.default.svc"`, `"name": "edge-1"`, 1)
-	assert.Contains(t, lookAt(t, newStandIn(t, otherServerHint), "", recordedTree("cart")), unlisted)
+	elsewhere := strings.Replace(items[0], `"server": "https://kubernetes.default.svc"`, `"name": "edge-1"`, 1)
+	assert.Contains(t, lookAt(t, newStandIn(t, elsewhere), "", recordedTree("cart")), unlisted)
 }
 
 // TestC1ApplicationOfAChart: a revision that is a chart version counts like a commit.
