@@ -24,22 +24,22 @@ type cluster struct {
 	client *api.Client
 }
 
-// look asks for all that pulls the branch that is wanted, and for the kinds of objects that the published tree has for it.
-func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, *promote.FleetError) {
+// read reads the objects that pull the branch of the deployment, and objects of the kinds in its published tree.
+func (c cluster) read(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, *promote.FleetError) {
 	tree := treeObjects{}
-	read := func(kind kind) (err *promote.FleetError) {
+	add := func(kind kind) (err *promote.FleetError) {
 		tree[kind.kind], err = list(ctx, c, kind)
 		return err
 	}
-	if err := read(gitRepositories); err != nil {
+	if err := add(gitRepositories); err != nil {
 		return nil, err
 	}
 	ours := following(tree[gitRepositories.kind], wanted)
 	if len(ours) == 0 {
-		return nil, nil // what is applied there is of no interest
+		return nil, nil // nothing there pulls the branch
 	}
 	// A cluster may lack any other kind: sources without anything that applies them are reported as such.
-	if err := read(kustomizations); err != nil && !errors.Is(err, errNoFlux) {
+	if err := add(kustomizations); err != nil && !errors.Is(err, errNoFlux) {
 		return nil, err
 	}
 	var expected []gitops.Reconciler
@@ -52,14 +52,14 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote
 		if !slices.ContainsFunc(expected, kind.is) {
 			continue
 		}
-		if err := read(kind); err != nil && !errors.Is(err, errNoFlux) {
+		if err := add(kind); err != nil && !errors.Is(err, errNoFlux) {
 			return nil, err
 		}
 	}
 	return c.statuses(ours, tree, wanted), nil
 }
 
-// following returns those of the repositories that are the one that is wanted, and follow its branch.
+// following returns the GitRepositories of the repository and branch of the deployment.
 func following(repositories objects, wanted promote.Deployment) objects {
 	ours := objects{}
 	for name, r := range repositories {
@@ -71,7 +71,7 @@ func following(repositories objects, wanted promote.Deployment) objects {
 	return ours
 }
 
-// statuses returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
+// statuses returns one status for each Kustomization that applies one of our repositories, one for each reconciler of the
 // published tree that it has applied, and one for each repository that none does, in order of their names.
 func (c cluster) statuses(ours objects, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
 	var statuses []promote.ReconcilerStatus
@@ -93,7 +93,7 @@ func (c cluster) statuses(ours objects, tree treeObjects, wanted promote.Deploym
 				Cluster:    c.name,
 				Reconciler: gitRepositories.kind + "/" + name.String(),
 				State:      promote.Pending,
-				Message:    cmp.Or(trouble(repository), "no Kustomization applies it"),
+				Message:    cmp.Or(sourceProblem(repository), "no Kustomization applies it"),
 			})
 		}
 	}

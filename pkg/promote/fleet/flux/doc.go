@@ -1,4 +1,4 @@
-// Package flux asks clusters with Flux what they run, through the contexts of a kubeconfig.
+// Package flux queries clusters that run Flux, through the contexts of a kubeconfig.
 //
 // In: a promote.Deployment, the commit of a GitOps branch. Out: promote.ReconcilerStatus values, one for each Kustomization that
 // applies this branch, one for each reconciler of the published tree that it has applied, and one for each cluster that

@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// together is how many clusters are asked at once.
-	together = 32
-	// clusterTime bounds all that a cluster is asked.
+	// maxConcurrent is how many clusters are queried concurrently.
+	maxConcurrent = 32
+	// clusterTime limits all requests to a cluster together.
 	clusterTime = time.Minute
 )
 
-// fleet asks clusters that run Flux, each through a context of the kubeconfig. A context is one cluster, and its
-// reconcilers are the Kustomizations in it, of any namespace, that take their source from a GitRepository of the
-// deployment's repository and branch, and the objects of the published tree that these have applied. HelmReleases,
-// ResourceSets and ArtifactGenerators that read the branch directly are out of scope.
+// fleet queries clusters that run Flux, each through a context of the kubeconfig. A context is one cluster, and its
+// reconcilers are the Kustomizations in it, in any namespace, whose source is a GitRepository of the deployment's
+// repository and branch, and the objects of the published tree that these have applied. HelmReleases, ResourceSets and
+// ArtifactGenerators that read the branch directly are out of scope.
 //
-// A context that was named is expected to run the deployment: as long as it cannot be asked, has no Flux, or has
-// nothing that pulls the branch, it is one pending status with that text. An edge cluster that is away thereby neither
-// hides the others nor is forgotten. The current context, if none was named, is not expected to: nothing there is
-// no status.
+// A context in the argument is expected to run the deployment: while it cannot be queried, has no Flux, or has nothing
+// that pulls the branch, it has one pending status with the reason, so that an unreachable cluster neither hides the
+// others nor is skipped. The current context, which is the default, is not expected to run it, and may have no status.
 type fleet struct {
-	// contexts are those that were named; none means the current one.
+	// contexts are those in the argument; none means the current one.
 	contexts []string
 	options  api.Options
 	// account is the directory with the credentials that Kubernetes gives a pod.
@@ -73,8 +72,8 @@ func (f *fleet) String() string {
 	return "flux:" + strings.Join(f.contexts, ",")
 }
 
-// Query queries all clusters concurrently. It reads the kubeconfig anew each time, for credentials in it may be renewed
-// while somebody waits. The error is one if the kubeconfig is wrong, or no cluster at all can be asked.
+// Query queries all clusters concurrently. It reads the kubeconfig each time, because credentials in it may be renewed
+// during a wait. It fails if the kubeconfig is wrong or no cluster can be queried.
 func (f *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	clusters, err := f.clusters()
 	if err != nil {
@@ -82,10 +81,10 @@ func (f *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 	}
 	answers := make([]outcome, len(clusters))
 	var all errgroup.Group
-	all.SetLimit(together)
+	all.SetLimit(maxConcurrent)
 	for i, cluster := range clusters {
 		all.Go(func() error {
-			answers[i] = cluster.ask(ctx, wanted)
+			answers[i] = cluster.query(ctx, wanted)
 			return nil
 		})
 	}
@@ -93,25 +92,25 @@ func (f *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 	if err := ctx.Err(); err != nil {
 		return nil, &promote.FleetError{Temporary: true, Message: "querying the clusters was interrupted", Err: err}
 	}
-	if err := nobody(answers); err != nil {
+	if err := noCluster(answers); err != nil {
 		return nil, err
 	}
 	var statuses []promote.ReconcilerStatus
 	for _, a := range answers {
-		statuses = append(statuses, f.seen(a)...)
+		statuses = append(statuses, f.statuses(a)...)
 	}
 	return statuses, nil
 }
 
-// outcome is what came of asking a cluster.
+// outcome is the result of querying a cluster.
 type outcome struct {
 	cluster  string
 	statuses []promote.ReconcilerStatus
 	err      *promote.FleetError
 }
 
-// seen returns the statuses on a cluster, of which there is one at least if it is expected.
-func (f *fleet) seen(a outcome) []promote.ReconcilerStatus {
+// statuses returns the statuses of a cluster, at least one if it is expected to run the deployment.
+func (f *fleet) statuses(a outcome) []promote.ReconcilerStatus {
 	expected := len(f.contexts) > 0
 	if len(a.statuses) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)) {
 		return a.statuses
@@ -123,8 +122,8 @@ func (f *fleet) seen(a outcome) []promote.ReconcilerStatus {
 	return []promote.ReconcilerStatus{{Cluster: a.cluster, State: promote.Pending, Message: message}}
 }
 
-// nobody returns an error if not one cluster could be asked: that of the first, which may pass if that of any may.
-func nobody(answers []outcome) error {
+// noCluster returns an error if no cluster could be queried: that of the first one, temporary if that of any is.
+func noCluster(answers []outcome) error {
 	all := promote.FleetError{}
 	for _, a := range answers {
 		if a.err == nil || errors.Is(a.err, errNoFlux) {
@@ -141,14 +140,14 @@ func nobody(answers []outcome) error {
 	return &all
 }
 
-// ask asks a cluster for as long as it may take. It does not wait for what ignores that: client-go waits for
-// a credential plugin to end, whatever becomes of the request.
-func (c cluster) ask(ctx context.Context, wanted promote.Deployment) outcome {
+// query queries a cluster for at most clusterTime. It returns then even if client-go still waits for a credential plugin,
+// which ignores the end of the context.
+func (c cluster) query(ctx context.Context, wanted promote.Deployment) outcome {
 	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
 	answer := make(chan outcome, 1)
 	go func() {
-		statuses, err := c.look(ctx, wanted)
+		statuses, err := c.read(ctx, wanted)
 		answer <- outcome{c.name, statuses, err}
 	}()
 	select {

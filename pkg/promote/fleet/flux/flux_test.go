@@ -161,7 +161,7 @@ func TestSideBySide(t *testing.T) {
 		arrived, present = arrived+1, present+1
 		most = max(most, present)
 		mine := gate
-		if arrived%together == 0 {
+		if arrived%maxConcurrent == 0 {
 			close(gate)
 			gate = make(chan struct{})
 		}
@@ -173,7 +173,7 @@ func TestSideBySide(t *testing.T) {
 		return false
 	}
 	clusters := map[string]*fluxtest.Cluster{}
-	names := make([]string, 2*together)
+	names := make([]string, 2*maxConcurrent)
 	for i := range names {
 		names[i] = fmt.Sprintf("edge-%02d", i)
 		name := names[i]
@@ -184,7 +184,7 @@ func TestSideBySide(t *testing.T) {
 	statuses, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Len(t, statuses, len(names))
-	assert.Equal(t, together, most)
+	assert.Equal(t, maxConcurrent, most)
 }
 
 func TestOurs(t *testing.T) {

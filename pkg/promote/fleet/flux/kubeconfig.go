@@ -19,11 +19,10 @@ import (
 	fleetapi "github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
-// clusters returns those that are to be asked, in the order in which they were named. The error is a *promote.FleetError.
+// clusters returns the clusters of the contexts, in their order. The error is a *promote.FleetError.
 //
-// A context may name a credential plugin, a program that client-go starts as kubectl does: who writes the kubeconfig
-// decides what runs. It has no standard input here, for several of them run side by side, and its standard error is
-// that of this process.
+// A context may have a credential plugin, a program that client-go starts, as kubectl does. It has no standard input,
+// because several may run concurrently, and it writes to the standard error of this process.
 func (f *fleet) clusters() ([]cluster, error) {
 	config, err := f.kubeconfig()
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *fleet) kubeconfigFiles() []string {
 	return []string{filepath.Join(home, ".kube", "config")}
 }
 
-// inCluster is the kubeconfig of a pod, which has an account for the API server.
+// inCluster returns the kubeconfig of a pod, which has a service account.
 // See https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 func (f *fleet) inCluster(address string) *api.Config {
 	const name = "in-cluster"

@@ -17,7 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
-// object is what matters of an object of Flux, of any kind: their fields have the same meaning. The spec is mostly that of
+// object has the fields of an object of Flux that are read; they mean the same in all kinds. The spec is mostly that of
 // a Kustomization, https://fluxcd.io/flux/components/kustomize/kustomizations/
 type object struct {
 	Metadata meta `json:"metadata"`
@@ -42,10 +42,10 @@ type object struct {
 	Status status `json:"status"`
 }
 
-// objects are those of one kind on a cluster.
+// objects are the objects of one kind on a cluster, by name.
 type objects map[types.NamespacedName]*object
 
-// gitReference says what a GitRepository follows.
+// gitReference is the reference that a GitRepository follows.
 type gitReference struct {
 	Branch string `json:"branch"`
 	Tag    string `json:"tag"`
@@ -83,7 +83,7 @@ type status struct {
 	} `json:"history"`
 }
 
-// source names the GitRepository that is applied; false if it is something else.
+// source returns the name of the GitRepository of an object; false if the source is of another kind.
 func (k *object) source() (types.NamespacedName, bool) {
 	name := k.Spec.SourceRef.NamespacedName
 	name.Namespace = cmp.Or(name.Namespace, k.Metadata.Namespace)
@@ -122,9 +122,9 @@ func conditionOf(all []condition, kind string) condition {
 }
 
 const (
-	// pageSize is how many objects are asked for at once, maxPages how many pages of a kind are read.
+	// pageSize is the number of objects per page, maxPages the maximum number of pages of a kind.
 	pageSize, maxPages = 100, 1000
-	// maxAnswer bounds a page in bytes.
+	// maxAnswer is the maximum size of a page in bytes.
 	maxAnswer = 64 << 20
 )
 
@@ -141,10 +141,10 @@ var (
 	kustomizations  = kind{group: "kustomize.toolkit.fluxcd.io", plural: "kustomizations", kind: "Kustomization"}
 )
 
-// resource names the kind as roles do.
+// resource returns the name of the kind in roles.
 func (k kind) resource() string { return k.plural + "." + k.group }
 
-// errNoFlux is behind the error of a cluster that knows no objects of a kind.
+// errNoFlux is wrapped by the error of a cluster that does not serve a kind.
 var errNoFlux = errors.New("not installed")
 
 // listPage is a part of a list: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
@@ -156,8 +156,8 @@ type listPage struct {
 	Items []object `json:"items"`
 }
 
-// list returns all objects of a kind, in all namespaces. A cluster that serves v1, as Flux does from 2.0 on, is
-// asked for nothing else; one that knows no v1 is asked for v1beta2. Discovery would be a request more on each cluster.
+// list returns all objects of a kind, in all namespaces. It tries the versions of the kind in order, which takes one
+// request less than discovery on clusters with Flux 2.0 or newer.
 func list(ctx context.Context, c cluster, kind kind) (objects, *promote.FleetError) {
 	versions := kind.versions
 	if versions == nil {
@@ -199,7 +199,7 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 	return nil, &promote.FleetError{Message: fmt.Sprintf("does not finish listing its %s", kind.plural)}
 }
 
-// hints say what to do about answers of an API server.
+// hints returns the hints for responses of an API server.
 func hints() map[int]string {
 	return map[int]string{
 		api.Untrusted:           "check the certificate-authority of its cluster in the kubeconfig",

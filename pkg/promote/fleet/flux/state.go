@@ -14,13 +14,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-// reconcilerStatus says what a Kustomization has made of the commits of its repository.
+// reconcilerStatus returns the status of a Kustomization.
 //
-// It is compliant if it is ready, for its present spec, with the commit that it applied last. It failed if it is not
-// ready, or is stalled and will not try again, for a reason that does not go away as other things come about. All else
-// is pending. While the repository cannot be fetched, what was applied before stays as it is: that it has a commit is
-// not less true, only no other will come. So the state is that of the applied commit, and the message says why it
-// remains.
+// It is compliant if it is ready, for its current spec, with the commit that it applied last. It failed if it is not
+// ready, or is stalled, for a reason other than waiting for something. Otherwise it is pending. If the repository cannot
+// be fetched, the state is still that of the applied commit, and the message is why no new commit is applied.
 func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
 	s := k.state(source)
 	s.Reconciler = k.Metadata.String()
@@ -30,12 +28,12 @@ func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
 		s.State = promote.Pending
 		s.Message = fmt.Sprintf("it applied %q, which names no commit", line(k.Status.LastAppliedRevision))
 	default:
-		s.Message = trouble(source)
+		s.Message = sourceProblem(source)
 	}
 	return s
 }
 
-// state returns the state of an object of Flux, and the commit that it is about. For an object that is not ready that
+// state returns the state of an object of Flux, and its commit. For an object that is not ready that
 // depends on the progress: Flux sets the attempted revision only after it fetched the revision and found the directory in it.
 func (k *object) state(source *object) promote.ReconcilerStatus {
 	applied, offered := statustext.Commit(k.Status.LastAppliedRevision), statustext.Commit(source.Status.Artifact.Revision)
@@ -51,21 +49,21 @@ func (k *object) state(source *object) promote.ReconcilerStatus {
 	case k.Spec.Suspend:
 		return pending("suspended")
 	case stalled.Status == "True" && k.observed(stalled):
-		return promote.ReconcilerStatus{Commit: cmp.Or(offered, tried), State: promote.Failed, Message: said(stalled)}
+		return promote.ReconcilerStatus{Commit: cmp.Or(offered, tried), State: promote.Failed, Message: messageOf(stalled)}
 	case ready.Status == "":
-		return pending(cmp.Or(trouble(source), "Flux has not reconciled it yet"))
+		return pending(cmp.Or(sourceProblem(source), "Flux has not reconciled it yet"))
 	case !k.observed(ready), ready.Status == "True" && !current:
 		return pending("Flux has not observed its current spec yet")
 	case ready.Status == "True":
 		return promote.ReconcilerStatus{Commit: applied, State: promote.Compliant}
-	case ready.Status == "False" && ready.waits():
-		return pending(said(ready))
+	case ready.Status == "False" && ready.isWaiting():
+		return pending(messageOf(ready))
 	case ready.Status == "False" && ready.noAttempt() && offered == "": // without an artifact nothing can fail yet
-		return pending(cmp.Or(trouble(source), said(ready)))
+		return pending(cmp.Or(sourceProblem(source), messageOf(ready)))
 	case ready.Status == "False" && ready.noAttempt():
-		return promote.ReconcilerStatus{Commit: offered, State: promote.Failed, Message: said(ready)}
+		return promote.ReconcilerStatus{Commit: offered, State: promote.Failed, Message: messageOf(ready)}
 	case ready.Status == "False":
-		return promote.ReconcilerStatus{Commit: cmp.Or(tried, offered), State: promote.Failed, Message: said(ready)}
+		return promote.ReconcilerStatus{Commit: cmp.Or(tried, offered), State: promote.Failed, Message: messageOf(ready)}
 	}
 	settled, known := k.settled()
 	if current && settled {
@@ -75,13 +73,13 @@ func (k *object) state(source *object) promote.ReconcilerStatus {
 	if c := conditionOf(k.Status.Conditions, "Reconciling"); c.Status == "True" && c.Message != "" {
 		details = c
 	}
-	s := pending(said(details))
+	s := pending(messageOf(details))
 	s.Again = current && !known
 	return s
 }
 
 // settled reports whether the last reconciliation of the current revision succeeded, for an object that is being
-// reconciled; known is false if its status does not say. Flux reconciles healthy objects at each interval, and their
+// reconciled; known is false if its status does not contain that. Flux reconciles healthy objects at each interval, and their
 // Ready condition is unknown during that time.
 func (k *object) settled() (well, known bool) {
 	s := &k.Status
@@ -98,8 +96,8 @@ func (k *object) settled() (well, known bool) {
 	return healthy == "True", healthy == "True" || healthy == "False"
 }
 
-// waits reports whether an object is not ready only because it waits for another one or was interrupted.
-func (c condition) waits() bool {
+// isWaiting reports whether an object is not ready only because it waits for another one or was interrupted.
+func (c condition) isWaiting() bool {
 	return slices.Contains([]string{"DependencyNotReady", "SourceNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry"}, c.Reason)
 }
 
@@ -108,34 +106,34 @@ func (c condition) noAttempt() bool {
 	return slices.Contains([]string{"ArtifactFailed", "AccessDenied", "DirectoryCreationFailed"}, c.Reason)
 }
 
-// observed reports whether a condition is about the present spec. The generation of the object's status is of no use if
-// it failed, for Flux sets it with success; each condition has its own, but had none in early versions.
+// observed reports whether a condition is about the current spec. Flux sets the generation in the object's status only on
+// success, so the generation of the condition is preferred, which early versions do not set.
 func (k *object) observed(c condition) bool {
 	return cmp.Or(c.ObservedGeneration, k.Status.ObservedGeneration) == k.Metadata.Generation
 }
 
-// trouble says why no new commits come from a repository; empty if they do. Which commit it could not fetch a
-// repository does not know, and what keeps it may pass: so no commit failed, and the clusters wait.
-func trouble(r *object) string {
+// sourceProblem returns the reason why no new commits are fetched from a repository; empty if they are. It is unknown
+// which commit could not be fetched, and the problem may be temporary, so no commit has failed.
+func sourceProblem(r *object) string {
 	name := gitRepositories.kind + " " + r.Metadata.String()
 	if r.Spec.Suspend {
 		return name + " is suspended"
 	}
 	if c := conditionOf(r.Status.Conditions, "FetchFailed"); c.Status == "True" {
-		return name + ": " + said(c)
+		return name + ": " + messageOf(c)
 	}
 	if c := conditionOf(r.Status.Conditions, "Ready"); c.Status == "False" {
-		return name + ": " + said(c)
+		return name + ": " + messageOf(c)
 	}
 	return ""
 }
 
-// said returns the message of a condition, or at least its reason.
-func said(c condition) string {
+// messageOf returns the message of a condition, or at least its reason.
+func messageOf(c condition) string {
 	return cmp.Or(line(c.Message), line(c.Reason), "Flux reports no reason")
 }
 
-// line makes the text of a cluster fit for a message.
+// line returns the first line of a text of a cluster, without secrets.
 func line(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return new(credentials.Scrubber).Line(first)
@@ -160,12 +158,12 @@ const (
 // treeObjects are the objects of a cluster that may be in the published tree, by kind and name.
 type treeObjects map[string]objects
 
-// is reports whether a reconciler of a tree has the kind.
+// is reports whether a reconciler of a tree is of the kind.
 func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
 
 // statuses returns one status for each reconciler of the tree in the directory of a Kustomization. It returns nil
-// before the Kustomization has applied its commit, because until then their state is about older objects. by is the
-// status of the Kustomization itself.
+// before the Kustomization has applied its commit, because until then their state is that of older objects. by is the
+// status of the Kustomization.
 func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted promote.Deployment) []promote.ReconcilerStatus {
 	if !k.hasApplied(by.State) {
 		return nil
@@ -185,7 +183,7 @@ func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted pro
 		case found == nil:
 			s.State, s.Message = promote.Pending, "not found"
 		default:
-			state := t.judge(r.Kind, found)
+			state := t.treeState(r.Kind, found)
 			s.State, s.Message, s.Again = state.State, state.Message, state.Again
 			if r.Kind == kustomizations.kind && len(found.Spec.HealthChecks) == 0 {
 				s.Warning = found.unwaiting()
@@ -211,8 +209,8 @@ func (k *object) hasApplied(state promote.State) bool {
 		healthy.Status == "Unknown" && k.observed(healthy)
 }
 
-// judge returns the state of an object of the tree.
-func (t treeObjects) judge(kind string, k *object) promote.ReconcilerStatus {
+// treeState returns the state of an object of the tree.
+func (t treeObjects) treeState(kind string, k *object) promote.ReconcilerStatus {
 	if kind == "HelmRepository" && k.Spec.Type == "oci" { // Flux never reconciles it
 		return promote.ReconcilerStatus{State: promote.Compliant}
 	}

@@ -1,4 +1,4 @@
-// Package fluxtest stands in for the API servers of clusters with Flux: it answers list calls as a Kubernetes API server
+// Package fluxtest fakes the API servers of clusters with Flux: it answers list calls as a Kubernetes API server
 // does, page by page, with its errors. Its objects, of the shape that Flux writes, can be changed while it runs. It is
 // for tests of any package.
 package fluxtest
@@ -31,7 +31,7 @@ type Cluster struct {
 	mu      sync.Mutex
 	token   string
 	version string
-	// denied and absent are plurals of kinds that nobody may list, or that are not served.
+	// denied and absent are plurals of kinds that must not be listed, and that are not served.
 	denied, absent map[string]bool
 	// objects are by kind, namespace and name.
 	objects  map[string]Object
