@@ -31,6 +31,7 @@ func (s *partStep) add(c *composition) bool {
 	if !s.execute(c) {
 		return false
 	}
+	keepTogether(c.pieces[first:])
 	memo.keep(s, keptPart{slices.Clone(c.pieces[first:]), c.steps - steps})
 	return true
 }

@@ -93,7 +93,7 @@ func (s *fileShapes) find(r *builder, fixed []bool, yaml bool, buffer *[]byte) *
 
 // shapeKey appends an encoding of everything that files of a shape have in common.
 func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
-	const tenantMark, fixedMark, yamlMark = 1 << 4, 1 << 6, 1 << 7
+	const tenantMark, togetherMark, fixedMark, yamlMark = 1 << 4, 1 << 5, 1 << 6, 1 << 7
 	first := byte(0)
 	if yaml {
 		first |= yamlMark
@@ -104,6 +104,9 @@ func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
 	key = append(key, first)
 	placeholder := 0
 	for i, p := range r.pieces {
+		if p.together > 0 {
+			key = binary.AppendUvarint(append(key, togetherMark), uint64(p.together)) // never negative
+		}
 		mark := byte(p.kind)
 		if p.tenant {
 			mark |= tenantMark
