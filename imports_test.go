@@ -59,7 +59,7 @@ var layout = []layer{
 	{dir: "pkg/render/content", pure: true},
 	{dir: "pkg/render/rendertest"},
 	{dir: "pkg/render/reference", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
-	{dir: "pkg/render/incremental", pure: true, thirdParty: []string{"github.com/mitchellh/hashstructure", "go.yaml.in/yaml/v3"}},
+	{dir: "pkg/render/incremental", pure: true, thirdParty: []string{"github.com/mitchellh/hashstructure", "go.yaml.in/yaml/v3", "k8s.io/apimachinery"}},
 	{dir: "pkg/render", pure: true, thirdParty: []string{"golang.org/x/sync/errgroup", "k8s.io/apimachinery"}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
 	{dir: "pkg/gitops/giterror"},

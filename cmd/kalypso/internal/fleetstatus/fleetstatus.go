@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"strconv"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -68,7 +66,13 @@ func clusterCount(n int) string {
 }
 
 // thousands writes a number with a comma after each group of three digits.
-func thousands(n int) string { return message.NewPrinter(language.English).Sprint(n) }
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
 
 // severity orders states: the worst first. One that is not known is like a failure.
 func severity(s promote.ClusterState) int {
