@@ -23,6 +23,8 @@ const (
 	pathPlaceholder
 	// quotedPlaceholder is printable text in double quotes, without a quote or backslash in it.
 	quotedPlaceholder
+	// printablePlaceholder is printable text without a double quote or backslash in it.
+	printablePlaceholder
 	// entryPiece is a segment.
 	entryPiece
 )

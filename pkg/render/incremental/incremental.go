@@ -89,7 +89,7 @@ func (r *Composer) Render(s *reference.Subject, template *reference.Template, fi
 	defer r.idle.Put(c)
 	c.reset()
 	c.Subject, c.yaml = s, file.YAML
-	c.blocks, c.steps, c.removed, c.readsManifests = 0, 0, 0, false
+	c.blocks, c.steps, c.removed, c.readsManifests, c.printsManifests = 0, 0, 0, false, false
 	switch {
 	case template != nil:
 		if !composeAll(c, r.templates[template]) {
@@ -106,7 +106,7 @@ func (r *Composer) Render(s *reference.Subject, template *reference.Template, fi
 	}
 	placed := r.shapes.place(&c.builder, file.YAML, &c.scratch.key)
 	file.Content, file.Verified, file.Objects = placed.text, placed.verified || !file.YAML, placed.objects
-	file.Untainted = !c.readsManifests
+	file.Untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
 	return true
 }
 

@@ -12,7 +12,7 @@ import (
 type plan struct {
 	template *template.Template
 	steps    []step
-	// readsManifests is true if a part reads the manifests.
+	// readsManifests is true if a part reads the manifests, so that it is unknown where their values end up.
 	readsManifests bool
 }
 
@@ -34,8 +34,8 @@ type composition struct {
 	// steps are counted as by template.Bounds. removed is the size in bytes of actions that were evaluated, which counts
 	// as output.
 	steps, removed int
-	// readsManifests is true if values of the manifests may be in the file.
-	readsManifests bool
+	// printsManifests is true if values of the manifests are in placeholders, readsManifests if they affect anything else.
+	printsManifests, readsManifests bool
 }
 
 // newPlan returns the plan of a template, or nil if there is none.
@@ -79,6 +79,9 @@ func newPlan(t *template.Template) *plan {
 func (p *plan) directStep(node parse.Node, declared bool) step {
 	switch node := node.(type) {
 	case *parse.ActionNode:
+		if step := newFieldStep(node.Pipe); step != nil {
+			return step
+		}
 		return newConfigStep(node.Pipe)
 	case *parse.RangeNode:
 		if declared {

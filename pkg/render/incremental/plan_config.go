@@ -49,12 +49,6 @@ func newConfigStep(pipe *parse.PipeNode) step {
 	return s
 }
 
-// isCall reports whether a command calls a function with a number of arguments.
-func isCall(c *parse.CommandNode, name string, arguments int) bool {
-	function, ok := c.Args[0].(*parse.IdentifierNode)
-	return ok && function.Ident == name && len(c.Args) == 1+arguments
-}
-
 // configCall returns the function that is called with .ConfigData as its only argument, and the commands that follow.
 func configCall(pipe *parse.PipeNode) (function string, rest []*parse.CommandNode) {
 	first := pipe.Cmds[0]

@@ -82,7 +82,7 @@ type proofRun struct {
 // fill writes the file with marks.
 func (f *shapeProof) fill(r *builder, fixed []bool) string {
 	var b strings.Builder
-	before, line := byte('\n'), 1
+	before, first, line := byte('\n'), byte(0), 1
 	for i, p := range r.pieces {
 		if i > 0 {
 			text := r.pieces[i-1].text
@@ -100,11 +100,13 @@ func (f *shapeProof) fill(r *builder, fixed []bool) string {
 			}
 			f.failed = f.failed || !endsLine(p, r.pieces[i+1:])
 		default:
+			f.failed = f.failed || p.kind == printablePlaceholder && mayBeMarker(first)
 			b.WriteString(f.addPlaceholder(p, fixed))
 			if f.placeholders[len(f.placeholders)-1].fixed {
 				f.note(p, line)
 			}
 		}
+		first = firstOfLine(first, p.text)
 		line += strings.Count(b.String()[written:], "\n")
 	}
 	f.otherBreaks = strings.ContainsAny(b.String(), "\r\u0085\u2028\u2029")
@@ -172,6 +174,21 @@ func (f *shapeProof) marks() int {
 	return count
 }
 
+// firstOfLine returns the first byte of the last line of a text, 0 if that line is empty. first is the first byte of the
+// line in which the text begins.
+func firstOfLine(first byte, text string) byte {
+	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+		first, text = 0, text[at+1:]
+	}
+	if first == 0 && text != "" {
+		return text[0]
+	}
+	return first
+}
+
+// mayBeMarker reports whether a line with that first byte could be "---" or "...", which end a document even in quotes.
+func mayBeMarker(first byte) bool { return first == 0 || first == '-' || first == '.' }
+
 // startsLine and endsLine report whether a segment begins at the start and ends at the end of a line.
 func startsLine(p piece, before byte) bool {
 	return p.segment.Leading && !p.trimmed || before == '\n'
@@ -199,8 +216,11 @@ func (f *shapeProof) addRun(p piece) string {
 func (f *shapeProof) addPlaceholder(p piece, fixed []bool) string {
 	number := len(f.placeholders)
 	placeholder := proofPlaceholder{kind: p.kind, tenant: p.tenant, mark: fmt.Sprintf(markPrefix+"text%dz", number), fixed: fixed != nil && fixed[number]}
-	if p.kind == pathPlaceholder {
+	switch p.kind {
+	case pathPlaceholder:
 		placeholder.mark = "./" + placeholder.mark
+	case printablePlaceholder:
+		placeholder.mark = "two words " + placeholder.mark
 	}
 	f.placeholders = append(f.placeholders, placeholder)
 	switch {
@@ -216,7 +236,7 @@ func (f *shapeProof) addPlaceholder(p piece, fixed []bool) string {
 // walk looks for marks in a node and below it. inKey says that it is part of a key.
 func (f *shapeProof) walk(n *yaml.Node, inKey bool) {
 	for i := range f.placeholders {
-		f.count(&f.placeholders[i], n, inKey)
+		f.look(&f.placeholders[i], n, inKey)
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -232,13 +252,16 @@ func (f *shapeProof) walk(n *yaml.Node, inKey bool) {
 	}
 }
 
-// count counts a mark in one node.
-func (f *shapeProof) count(p *proofPlaceholder, n *yaml.Node, inKey bool) {
+// look counts a mark in one node.
+func (f *shapeProof) look(p *proofPlaceholder, n *yaml.Node, inKey bool) {
 	if p.fixed {
 		return
 	}
 	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
 		p.found += strings.Count(comment, p.mark)
+		if p.kind == printablePlaceholder && strings.Contains(comment, p.mark) {
+			f.failed = true
+		}
 	}
 	times := strings.Count(n.Value, p.mark)
 	if times == 0 || n.Kind != yaml.ScalarNode {
@@ -249,6 +272,8 @@ func (f *shapeProof) count(p *proofPlaceholder, n *yaml.Node, inKey bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		f.failed = true
+	case p.kind == printablePlaceholder:
+		f.failed = f.failed || n.Style&yaml.DoubleQuotedStyle == 0
 	case p.kind == quotedPlaceholder:
 		whole := n.Style&yaml.DoubleQuotedStyle != 0 && n.Value == p.mark
 		f.failed = f.failed || !whole && n.Style&yaml.LiteralStyle == 0

@@ -20,17 +20,24 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// A sketch is YAML with tags for what is written into it: <plain>, <path>, <typed> and <quoted> are
+// A sketch is YAML with tags for what is written into it: <plain>, <path>, <typed>, <quoted> and <printable> are
 // placeholders, of which <typed> may contain a string of an application; <entries 2> is a run of entries, indented by two
 // blanks, that begin with a line break; in <first 2> the first entry does not; in <lines 2> entries end with a line break.
-var sketchMark = regexp.MustCompile(`<(plain|path|typed|quoted|entries|first|lines)(?: ([0-9]))?>`)
+var sketchMark = regexp.MustCompile(`<(plain|path|typed|quoted|printable|entries|first|lines)(?: ([0-9]))?>`)
 
 var entryMark = regexp.MustCompile(`<(entries|first|lines)`)
 
-var placeholderMarks = map[string]pieceKind{"plain": plainPlaceholder, "path": pathPlaceholder, "typed": plainPlaceholder, "quoted": quotedPlaceholder}
+var placeholderMarks = map[string]pieceKind{"plain": plainPlaceholder, "path": pathPlaceholder, "typed": plainPlaceholder, "quoted": quotedPlaceholder, "printable": printablePlaceholder}
 
 // fits reports whether a placeholder of a kind may have a text as its value.
-func (k pieceKind) fits(text string) bool { return kindOf(text) == k }
+func (k pieceKind) fits(text string) bool {
+	switch k {
+	case printablePlaceholder:
+		return yamltext.IsPrintable(text) && len(text) <= maxPlaceholder && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
+	default:
+		return kindOf(text) == k
+	}
+}
 
 // harmless returns a text for the placeholder n that no other placeholder has.
 func (k pieceKind) harmless(n int) string {
@@ -39,6 +46,8 @@ func (k pieceKind) harmless(n int) string {
 		return fmt.Sprintf("./path%dx", n)
 	case quotedPlaceholder:
 		return fmt.Sprintf(`"quoted%dx"`, n)
+	case printablePlaceholder:
+		return fmt.Sprintf("printable%dx", n)
 	default:
 		return fmt.Sprintf("plain%dx", n)
 	}
@@ -160,8 +169,8 @@ func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 		require.Equal(t, want.Style, got.Style, message)
 		require.Equal(t, yamltext.ExplicitTag(want), yamltext.ExplicitTag(got), message)
 		require.Equal(t, replace.Replace(want.Value), got.Value, message)
-		for i, tenant := range harmless.tenant {
-			if tenant && strings.Contains(want.Value, harmless.texts[i]) {
+		for i, kind := range harmless.kinds {
+			if (harmless.tenant[i] || kind == printablePlaceholder) && strings.Contains(want.Value, harmless.texts[i]) {
 				require.True(t, yamltext.IsText(got), message)
 			}
 		}

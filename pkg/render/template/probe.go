@@ -99,29 +99,37 @@ func (m *machine) noteEmpty(value any) any {
 	return value
 }
 
-// printed returns the words of the command whose result a pipeline prints, possibly in quotes; nil if the pipeline does
-// more.
-func printed(pipe *parse.PipeNode) []parse.Node {
+// Printed returns the words of the command whose result a pipeline prints, and the function that puts it in quotes:
+// quote, squote or none. There are no words if the pipeline does more.
+func Printed(pipe *parse.PipeNode) (arguments []parse.Node, quote string) {
 	commands := pipe.Cmds
-	last := commands[len(commands)-1]
-	function, _ := last.Args[0].(*parse.IdentifierNode)
-	quotes := function != nil && (function.Ident == "quote" || function.Ident == "squote")
-	switch {
-	case quotes && len(commands) == 2 && len(last.Args) == 1:
-		return commands[0].Args
-	case quotes && len(commands) == 1 && len(last.Args) == 2:
-		return last.Args[1:]
-	case len(commands) == 1:
-		return last.Args
+	called := func(i int) string {
+		function, _ := commands[i].Args[0].(*parse.IdentifierNode)
+		if function == nil {
+			return ""
+		}
+		return function.Ident
 	}
-	return nil
+	if last := len(commands) - 1; called(last) == emptyFunction {
+		commands = commands[:last]
+	}
+	quotes := []string{"quote", "squote"}
+	switch last := called(len(commands) - 1); {
+	case len(commands) == 2 && len(commands[1].Args) == 1 && slices.Contains(quotes, last):
+		return commands[0].Args, last
+	case len(commands) == 1 && len(commands[0].Args) == 2 && slices.Contains(quotes, last):
+		return commands[0].Args[1:], last
+	case len(commands) == 1:
+		return commands[0].Args, ""
+	}
+	return nil, ""
 }
 
 // lookedUp returns the value in which a pipeline looks something up, and the path that it follows.
 // For a pipeline that does anything else the path is empty.
 func lookedUp(pipe *parse.PipeNode) (base parse.Node, path []string) {
 	dot := &parse.DotNode{NodeType: parse.NodeDot, Pos: pipe.Pos}
-	arguments := printed(pipe)
+	arguments, _ := Printed(pipe)
 	if arguments == nil {
 		return dot, nil
 	}
