@@ -70,7 +70,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
   kalypso schema ClusterType`,
 		Args:      cli.Args(1),
 		ValidArgs: model.Kinds(),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if outputs[format] != nil { // schema --output COMMAND
 				return printOutputSchema(e, outputs, []string{format})
 			}
@@ -97,7 +97,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 		Short:     "Print the JSON Schema of the -o json output of one command or of all commands",
 		Example:   "  kalypso schema output render\n  kalypso schema output explain target",
 		ValidArgs: slices.Sorted(maps.Keys(outputs)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			return printOutputSchema(e, outputs, args)
 		},
 	})
