@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -264,7 +265,33 @@ func (w *fileWriter) write(name string, text content.Text) error {
 		w.made = directory
 	}
 	w.content = text.Append(w.content[:0])
-	return os.WriteFile(name, w.content, 0o644)
+	return writeFile(name, w.content)
+}
+
+// writeFile is os.WriteFile without the five system calls that check whether a file can be polled: they take a fifth of
+// the time for small files.
+func writeFile(name string, content []byte) error {
+	failed := func(action string, err error) error { return &fs.PathError{Op: action, Path: name, Err: err} }
+	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_TRUNC | syscall.O_CLOEXEC
+	file, err := syscall.Open(name, flags, 0o644)
+	for errors.Is(err, syscall.EINTR) {
+		file, err = syscall.Open(name, flags, 0o644)
+	}
+	if err != nil {
+		return failed("open", err)
+	}
+	for len(content) > 0 {
+		n, err := syscall.Write(file, content)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			_ = syscall.Close(file)
+			return failed("write", err)
+		}
+		content = content[max(n, 0):]
+	}
+	if err := syscall.Close(file); err != nil {
+		return failed("close", err)
+	}
+	return nil
 }
 
 func updateDirectory(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
