@@ -306,7 +306,7 @@ func TestUnknownLabelValues(t *testing.T) {
 	fleet := store(platformConfig("c", "site: stoer", "{}")).read(t)
 	_, diags := config.NewConfigurator(fleet)
 	require.Len(t, diags, 1)
-	assert.Equal(t, `did you mean "store"?`, diags[0].Hint)
+	assert.Equal(t, `ClusterType "edge" has site=store`, diags[0].Hint)
 	fleet.Incomplete = true // what could not be read may have it
 	_, diags = config.NewConfigurator(fleet)
 	assert.Empty(t, diags)

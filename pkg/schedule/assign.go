@@ -144,32 +144,33 @@ func (p policy) warnNoMatch(fleet *model.Fleet, targets, clusterTypes int, diags
 				labels = append(labels, target.Labels)
 			}
 		}
-		p.warnNone("deployment target", p.targets, labels, diags)
+		diags.Add(p.warnNone(fleet, "deployment target", p.targets, labels))
 	case clusterTypes == 0:
 		var labels []map[string]model.Text
 		for _, clusterType := range fleet.ClusterTypes {
 			labels = append(labels, clusterType.Labels)
 		}
-		p.warnNone("cluster type", p.clusterTypes, labels, diags)
+		diags.Add(p.warnNone(fleet, "cluster type", p.clusterTypes, labels))
 	}
 }
 
 // warnNone warns that a selector selects none of the objects with the labels, at the requirement that none satisfies if
 // there is one.
-func (p policy) warnNone(noun string, s selector, objects []map[string]model.Text, diags *diag.List) {
+func (p policy) warnNone(fleet *model.Fleet, noun string, s selector, objects []map[string]model.Text) (diags diag.List) {
 	for _, r := range s {
 		if len(r.values) > 0 && r.operator != selection.NotIn && !slices.ContainsFunc(objects, r.matches) {
 			diags.Warning("no-match", r.at, fmt.Sprintf("SchedulingPolicy %q selects %s, but no %s has that label", p.Name.Value, r, noun),
-				diag.Hint(r.suggest(objects)))
-			return
+				r.suggest(fleet, objects)...)
+			return diags
 		}
 	}
 	diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no %s", p.Name.Value, noun))
+	return diags
 }
 
 // suggest returns a hint for a requirement that no object satisfies: the nearest value of the label, or the nearest label.
 // The opposite of a boolean is no suggestion.
-func (r requirement) suggest(objects []map[string]model.Text) string {
+func (r requirement) suggest(fleet *model.Fleet, objects []map[string]model.Text) []diag.Option {
 	keys, values := map[string]bool{}, map[string]bool{}
 	for _, labels := range objects {
 		for key, value := range labels {
@@ -180,9 +181,22 @@ func (r requirement) suggest(objects []map[string]model.Text) string {
 	}
 	wanted := slices.Sorted(maps.Keys(r.values))[0]
 	if !keys[r.key] {
-		wanted, values = r.key, keys
+		return []diag.Option{diag.Hint(diag.DidYouMean(r.key, slices.Sorted(maps.Keys(keys))))}
 	} else if len(values) == 1 && (wanted == "true" && values["false"] || wanted == "false" && values["true"]) {
-		return ""
+		return nil
 	}
-	return diag.DidYouMean(wanted, slices.Sorted(maps.Keys(values)))
+	return SuggestValue(fleet, r.key, wanted, slices.Sorted(maps.Keys(values)))
+}
+
+// SuggestValue returns a hint for a label value that nothing has: the nearest of the values, else all of them if they are
+// few. If the nearest is the label of one ClusterType only, either of the two can be the typo: the hint names the ClusterType.
+func SuggestValue(fleet *model.Fleet, key, wanted string, values []string) []diag.Option {
+	near := diag.Nearest(wanted, values)
+	holders := positions(fleet.ClusterTypes, func(c *model.ClusterType) bool { return c.Labels[key].Value == near })
+	onTarget := slices.ContainsFunc(fleet.Targets, func(t *model.DeploymentTarget) bool { return t.Labels[key].Value == near })
+	if near == "" || len(holders) != 1 || onTarget {
+		return []diag.Option{diag.Hint(diag.DidYouMean(wanted, values))}
+	}
+	clusterType := fleet.ClusterTypes[holders[0]]
+	return []diag.Option{diag.See(clusterType.Labels[key].At, "similar label"), diag.Hint(fmt.Sprintf("ClusterType %q has %s=%s", clusterType.Name.Value, key, near))}
 }

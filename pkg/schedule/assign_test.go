@@ -95,7 +95,8 @@ func TestAssignWarnsOfPoliciesThatMatchNothing(t *testing.T) {
 	const targets, clusterTypes = `deploymentTargetSelector: {labelSelector: {matchLabels: {site: stroe}}}`, `clusterTypeSelector: {labelSelector: {matchLabels: {site: stroe}}}`
 	const (
 		noTarget      = `SchedulingPolicy "p" selects site=stroe, but no deployment target has that label [no-match]` + "\n    hint: one of workspace\n"
-		noClusterType = `SchedulingPolicy "p" selects site=stroe, but no cluster type has that label [no-match]` + "\n" + `    hint: did you mean "store"?` + "\n"
+		noClusterType = `SchedulingPolicy "p" selects site=stroe, but no cluster type has that label [no-match]` + "\n" +
+			`    cp:a.yaml:13:39: similar label` + "\n" + `    hint: ClusterType "edge" has site=store` + "\n"
 	)
 	tests := []struct{ policy, want string }{
 		{"{" + targets + "}", `4:71: warning: ` + noTarget},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // condition is one label of a ConfigMap or ConfigSchema, which the cluster type or the deployment target must have for
@@ -209,7 +210,7 @@ func warnUnknownLabels(layers []layer, fleet *model.Fleet, diags *diag.List) {
 			}
 			slices.Sort(values)
 			diags.Warning("unknown-label-value", c.at, fmt.Sprintf("ConfigMap %q selects %s=%s, but nothing in the environment has that label",
-				layer.config.Name.Value, c.key, c.value), diag.Hint(diag.DidYouMean(c.value, values)))
+				layer.config.Name.Value, c.key, c.value), schedule.SuggestValue(fleet, c.key, c.value, values)...)
 		}
 	}
 }
