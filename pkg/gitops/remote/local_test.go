@@ -40,7 +40,7 @@ func readState(t *testing.T, opts Options, ref model.Ref) (*model.Source, string
 	r := newReader(t, opts)
 	sources, list := r.Read(t.Context(), []model.Ref{ref})
 	require.NotNil(t, sources[0], "%+v", list)
-	list = r.LocalState()
+	list = r.LocalState(false)
 	if len(list) == 0 {
 		return sources[0], ""
 	}
@@ -117,7 +117,7 @@ func TestListRemote(t *testing.T) {
 		_, list := r.Read(t.Context(), []model.Ref{{Repo: clone, Branch: branch}})
 		require.Empty(t, list)
 		r.ListRemote(t.Context(), clone, "main")
-		list = r.LocalState()
+		list = r.LocalState(false)
 		if len(list) == 0 {
 			return ""
 		}

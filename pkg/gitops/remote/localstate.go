@@ -77,7 +77,7 @@ func (l *localStates) note(clone, branch, state string) {
 
 // list returns a notice for each clone of which something was read that its remote does not have, or has newer. behind are
 // the branches of a clone that are behind its remote.
-func (l *localStates) list(clone, remote string, behind []string) (list diag.List) {
+func (l *localStates) list(clone, remote string, behind []string, worktreeBase bool) (list diag.List) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(behind) > 0 && l.states[clone] == nil {
@@ -87,7 +87,7 @@ func (l *localStates) list(clone, remote string, behind []string) (list diag.Lis
 		var texts, hints []string
 		for _, branch := range slices.Sorted(maps.Keys(l.states[name])) {
 			texts = append(texts, l.states[name][branch])
-			if compiled, changed := l.changed[[2]string{name, branch}]; changed && !compiled {
+			if compiled, changed := l.changed[[2]string{name, branch}]; changed && !compiled && !worktreeBase {
 				hints = append(hints, fmt.Sprintf("environments compile with the promoted commit of %s; --base worktree includes the uncommitted changes", branch))
 			}
 		}

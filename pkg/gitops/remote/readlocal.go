@@ -130,10 +130,10 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 }
 
 // LocalState returns a notice for each clone with a branch that was read and differs from the remote. It
-// waits for ListRemote.
-func (r *Reader) LocalState() diag.List {
+// waits for ListRemote. worktreeBase is true with --base worktree, so that no hint suggests it.
+func (r *Reader) LocalState(worktreeBase bool) diag.List {
 	if r.listing == nil {
-		return r.clones.list("", "", nil)
+		return r.clones.list("", "", nil, worktreeBase)
 	}
 	<-r.listing.done
 	r.snapshot.mu.Lock()
@@ -142,7 +142,7 @@ func (r *Reader) LocalState() diag.List {
 		return !read
 	})
 	r.snapshot.mu.Unlock()
-	return r.clones.list(r.listing.clone.String(), r.listing.remote, behind)
+	return r.clones.list(r.listing.clone.String(), r.listing.remote, behind, worktreeBase)
 }
 
 // Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does

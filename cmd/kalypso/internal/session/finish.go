@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -43,7 +44,7 @@ func (s *Session) Finish(without string) error {
 		diags.Add(r.Held.Diags)
 	}
 	if s.Compiler != nil {
-		diags.Add(s.Reader.LocalState())
+		diags.Add(s.Reader.LocalState(s.Flags.Base == source.WorktreeBase))
 	}
 	diags = diags.Sorted()
 	summary := diags.Summary()
