@@ -220,7 +220,7 @@ func TestC6NoGitHub(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[gate-unknown]")
 	assert.Contains(t, got.stderr, "is not on GitHub")
-	assert.Contains(t, got.stderr, "--skip-gates")
+	assert.Contains(t, got.stderr, "hint: kalypso check-promote --env dev promotes it if it is deployed; --skip-gates promotes it anyway")
 	assert.Equal(t, stage, refsOf(bare)["refs/heads/stage"])
 
 	got = mustRun(t, args("dev", "--commit", commits[1], "--rollback")...)

@@ -121,7 +121,7 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("promoting %.12s to %s although %s", f.commit, name, g.describe()))
 	case g.unknown:
 		diags.Error(RuleGateUnknown, f.environment.Name.At, fmt.Sprintf("cannot determine whether %s has deployed %.12s: %s", g.environment, f.commit, g.status.Description),
-			diag.Hint("--skip-gates promotes it anyway"))
+			diag.Hint(fmt.Sprintf("kalypso check-promote --env %s promotes it if it is deployed; --skip-gates promotes it anyway", g.environment)))
 	default:
 		diags.Error(RuleGateClosed, f.environment.Name.At, fmt.Sprintf("%.12s must be deployed in %s before %s: %s", f.commit, g.environment, name, g.describe()),
 			diag.Hint(g.hint()))
