@@ -284,7 +284,8 @@ func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err erro
 		return true, nil
 	}
 	if c.promoted.Commit == "" {
-		c.noteNothing(promote.CheckNothing, "nothing is published in %s yet: no commit to check", c.environment.Name.Value)
+		c.noteNothing(promote.CheckNothing, "nothing is published in %s yet: no commit to check; publish with kalypso render --env %[1]s, then merge the pull request or branch %s of the GitOps repository",
+			c.environment.Name.Value, gitops.DeploymentBranch(c.outputs[0].repo))
 		return true, nil
 	}
 	for _, output := range c.outputs {
