@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// noticeNearClusterLabels reports labels of cluster types that nothing selects, if something selects a similar label that
-// other objects have. If none has it, another diagnostic reports the selector.
+// noticeNearClusterLabels reports labels of cluster types that nothing selects, if something selects a similar key, or a
+// similar value that other objects have. If none has the value, another diagnostic reports the selector.
 func noticeNearClusterLabels(layers []layer, fleet *model.Fleet, diags *diag.List) {
 	used, known := selectedLabels(layers, fleet), newVocabulary(fleet)
 	for _, clusterType := range fleet.ClusterTypes {
@@ -17,7 +17,7 @@ func noticeNearClusterLabels(layers []layer, fleet *model.Fleet, diags *diag.Lis
 			near := ""
 			if used[key] != nil {
 				near = typoOf(value.Value, used[key], known[key])
-			} else if near = typoOf(key, used, known); clusterType.Labels[near].Value != "" {
+			} else if near = typoOf(key, used, used); clusterType.Labels[near].Value != "" {
 				continue
 			}
 			if near != "" {
