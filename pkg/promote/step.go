@@ -112,7 +112,20 @@ func (s *step) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.facts.currentOnBase, err = history.Has(ctx, s.out.From); err != nil {
+	current := s.out.From
+	if !giturl.IsFullCommit(current) { // no environment compiles with it, so it is replaced even by the same commit
+		current, err = history.Resolve(ctx, current)
+		if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleCommitNotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if current != s.out.Commit {
+			s.out.From = current
+		}
+	}
+	if s.facts.currentOnBase, err = history.Has(ctx, current); err != nil {
 		return err
 	}
 	if !s.facts.currentOnBase {
@@ -120,7 +133,7 @@ func (s *step) compare(ctx context.Context) error {
 		if err := history.Refresh(ctx); err != nil {
 			return err
 		}
-		if has, err := history.Has(ctx, s.out.From); err != nil || !has {
+		if has, err := history.Has(ctx, current); err != nil || !has {
 			return err
 		}
 		return fmt.Errorf("branch %q: %w", history.Branch(), giterror.ErrConflict)
@@ -128,7 +141,7 @@ func (s *step) compare(ctx context.Context) error {
 	if !s.facts.onBase {
 		return nil
 	}
-	s.facts.relation, err = history.Relation(ctx, s.out.From, s.out.Commit)
+	s.facts.relation, err = history.Relation(ctx, current, s.out.Commit)
 	s.out.Newer = s.facts.relation == gitobject.Older
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
@@ -186,7 +187,9 @@ func (c *deploymentCheck) noteUnmerged() {
 	if said || c.objects == nil || c.promoted.Commit == "" || c.flags.commit != "" {
 		return
 	}
-	i := slices.IndexFunc(c.objects.BaseRepos, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase })
+	i := slices.IndexFunc(c.objects.BaseRepos, func(b *model.BaseRepo) bool {
+		return b.Name.Value == model.MainBase && giturl.IsFullCommit(b.Commit.Value)
+	})
 	if i < 0 || strings.HasPrefix(c.promoted.Commit, c.objects.BaseRepos[i].Commit.Value) {
 		return
 	}
