@@ -197,6 +197,9 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 	}
 	checkedOut = c.Reader.CheckedOut(ctx, repo)
 	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
+		if clone := c.Reader.Local(ctx, repo); clone != nil && clone.WorkTree != "" {
+			return "", cli.UsageHint("check one out, or set --branch to "+diag.Alternatives(c.Branches()), "no branch is checked out")
+		}
 		hint := "to compare two environments, use --env and --with-env"
 		if c.InClone(ctx) {
 			hint = "to compare the edits in this clone, use --control-plane ."
