@@ -26,14 +26,18 @@ func unpublished(ctx context.Context, reader *remote.Reader, clone string, branc
 // otherHint says how to use a branch that is not read. nearest is the one of branches that it was made from; empty if that
 // is unknown. The first of branches is the base branch.
 func otherHint(branch, nearest string, branches []string) string {
-	switch nearest {
-	case branches[0]:
+	if nearest == branches[0] {
 		return fmt.Sprintf("--base %s compiles it instead of the promoted commit", branch)
-	case "":
-		return "kalypso diff --branch NAME compares it with " + diag.Alternatives(branches)
-	default:
-		return fmt.Sprintf("kalypso diff --branch %s compares it with %s", nearest, nearest)
 	}
+	return diffHint(nearest, branches)
+}
+
+// diffHint says how to compare a branch that is not read and not published; nearest and branches are those of otherHint.
+func diffHint(nearest string, branches []string) string {
+	if nearest == "" {
+		return "kalypso diff --branch NAME compares it with " + diag.Alternatives(branches)
+	}
+	return fmt.Sprintf("kalypso diff --branch %s compares it with %s", nearest, nearest)
 }
 
 // isCloneOf reports whether a repository on this machine is a clone of the control plane.

@@ -200,12 +200,17 @@ func (s *Session) branchesOf(environments []*model.Environment) []string {
 
 // noticeOther adds a notice if the clone has a branch checked out that is not read.
 func (s *Session) noticeOther(ctx context.Context) {
-	has := s.Reader.CheckedOut(ctx, s.Loader.Main().Ref.Repo)
+	repo := cmp.Or(s.Flags.clone, s.Loader.Main().Ref.Repo)
+	has := s.Reader.CheckedOut(ctx, repo)
 	if has == "" || has == s.Flags.Base || s.Flags.Base == source.WorktreeBase || slices.Contains(s.Branches(), has) {
 		return
 	}
-	s.Diags.Notice(giterror.RuleOtherBranch, diag.Place{}, fmt.Sprintf("reading %s; the checked-out branch %q is not read", s.Loader.BaseBranch(), has),
-		diag.Hint(otherHint(has, s.Reader.Nearest(ctx, s.Loader.Main().Ref.Repo, has, s.Branches()), s.Branches())))
+	nearest := s.Reader.Nearest(ctx, repo, has, s.Branches())
+	hint := otherHint(has, nearest, s.Branches())
+	if s.Flags.clone != "" {
+		hint = diffHint(nearest, s.Branches())
+	}
+	s.Diags.Notice(giterror.RuleOtherBranch, diag.Place{}, fmt.Sprintf("reading %s; the checked-out branch %q is not read", s.Loader.BaseBranch(), has), diag.Hint(hint))
 }
 
 // Compile compiles an environment, unless the run was stopped. output is the output directory, if any: its contents count as
