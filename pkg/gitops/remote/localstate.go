@@ -53,12 +53,24 @@ type localStates struct {
 	states map[string]map[string]string
 	// changed are the branches of clones that are read with uncommitted changes: false if only for their Environments.
 	changed map[[2]string]bool
+	// pulls are the clones in which `git pull` gets commits for the branch that is checked out.
+	pulls map[string]bool
 }
 
 func (l *localStates) uses(clone, branch string, role model.Role) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.changed[[2]string{clone, branch}] = l.changed[[2]string{clone, branch}] || role != model.Main
+}
+
+// noteBranch records how a branch of a clone that is read differs from the remote.
+func (l *localStates) noteBranch(repo *local.Repository, branch gitobject.Branch, uncommitted bool) {
+	l.note(repo.String(), branch.Name, describeLocal(repo, branch, uncommitted))
+	if branch.Behind > 0 && branch.Ahead == 0 && repo.CheckedOut() == branch.Name {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.pulls[repo.String()] = true
+	}
 }
 
 func (l *localStates) note(clone, branch, state string) {
@@ -95,6 +107,11 @@ func (l *localStates) list(clone, remote string, behind []string, worktreeBase b
 			for _, branch := range behind {
 				texts = append(texts, fmt.Sprintf("%s is behind %s", branch, remote))
 			}
+		}
+		switch {
+		case l.pulls[name]: // it fetches, too
+			hints = append(hints, "run git pull")
+		case name == clone && len(behind) > 0:
 			hints = append(hints, "run git fetch")
 		}
 		list.Notice(giterror.RuleLocalState, diag.Place{}, fmt.Sprintf("reading %s: %s", name, strings.Join(texts, ", ")), diag.Hint(strings.Join(hints, "; ")))

@@ -56,7 +56,7 @@ func NewReader(opts Options) (*Reader, error) {
 		progress:  opts.Progress,
 		onRead:    opts.Read,
 		snapshot:  snapshot{branches: map[branchKey]gitobject.Branch{}},
-		clones:    localStates{states: map[string]map[string]string{}, changed: map[[2]string]bool{}},
+		clones:    localStates{states: map[string]map[string]string{}, changed: map[[2]string]bool{}, pulls: map[string]bool{}},
 	}, nil
 }
 

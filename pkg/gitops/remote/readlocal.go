@@ -112,7 +112,7 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 		return giterror.New(giterror.RuleLocalState, "the local state of the clone %s cannot be published: %s", repo, state).
 			WithHint("commit, push and pull in the clone, or read its remote instead")
 	}
-	r.clones.note(repo.String(), branch.Name, state)
+	r.clones.noteBranch(repo, branch, reads)
 	if reads {
 		r.clones.uses(repo.String(), branch.Name, source.Ref.Role)
 	}
@@ -146,12 +146,13 @@ func (r *Reader) LocalState(worktreeBase bool) diag.List {
 }
 
 // Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does
-// not have. Branches that cannot be read are left out.
-func (r *Reader) Unpublished(ctx context.Context, clone string, branches []string) (texts []string) {
+// not have, and how to publish them. Branches that cannot be read are left out.
+func (r *Reader) Unpublished(ctx context.Context, clone string, branches []string) (texts []string, hint string) {
 	repo := r.Local(ctx, clone)
 	if repo == nil {
-		return nil
+		return nil, ""
 	}
+	uncommitted, behind := false, false
 	for _, name := range branches {
 		branch, err := repo.FindBranch(name)
 		if err == nil {
@@ -160,11 +161,23 @@ func (r *Reader) Unpublished(ctx context.Context, clone string, branches []strin
 		if err != nil {
 			continue
 		}
-		if changed := r.hasChanges(ctx, repo, branch); changed || branch.Ahead > 0 {
-			texts = append(texts, describeLocal(repo, branch, changed))
+		changed := r.hasChanges(ctx, repo, branch)
+		if !changed && branch.Ahead == 0 {
+			continue
 		}
+		texts = append(texts, describeLocal(repo, branch, changed))
+		uncommitted, behind = uncommitted || changed, behind || branch.Behind > 0
 	}
-	return texts
+	switch {
+	case uncommitted && behind:
+		return texts, "commit, git pull --rebase, then push"
+	case behind:
+		return texts, "git pull --rebase, then push"
+	case uncommitted:
+		return texts, "commit and push them"
+	default:
+		return texts, "push them"
+	}
 }
 
 // hasChanges reports whether a branch of a clone is checked out and has uncommitted changes.
@@ -226,9 +239,14 @@ func (r *Reader) readWorkTree(ctx context.Context, repo *local.Repository, sourc
 			committed = gitobject.NewTreeFS(ctx, repo, commit)
 		}
 	}
-	work, _, err := r.workTree(repo, committed, source.Ref.Path)
+	work, changed, err := r.workTree(repo, committed, source.Ref.Path)
 	if err != nil {
 		return err
+	}
+	if has := repo.CheckedOut(); has != "" {
+		if branch, err := r.snapshot.resolve(ctx, repo, has); err == nil && branch.Behind > 0 {
+			r.clones.noteBranch(repo, branch, len(changed) > 0)
+		}
 	}
 	source.FS = work
 	r.clones.uses(repo.String(), repo.CheckedOut(), source.Ref.Role)

@@ -16,9 +16,8 @@ func unpublished(ctx context.Context, reader *remote.Reader, clone string, branc
 	if clone == "" {
 		return nil
 	}
-	if texts := reader.Unpublished(ctx, clone, branches); len(texts) > 0 {
-		list.Notice(giterror.RuleLocalState, diag.Place{}, "local changes are not published: "+strings.Join(texts, ", "),
-			diag.Hint("commit and push them"))
+	if texts, hint := reader.Unpublished(ctx, clone, branches); len(texts) > 0 {
+		list.Notice(giterror.RuleLocalState, diag.Place{}, "local changes are not published: "+strings.Join(texts, ", "), diag.Hint(hint))
 	}
 	return list
 }

@@ -165,6 +165,7 @@ func (c *comparison) compare(ctx context.Context) error {
 		c.Diags.Add(diags.Only(diag.Error))
 		return nil
 	}
+	c.Reader.ListRemote(ctx, c.Loader.Main().Ref.Repo, c.Loader.BaseBranch())
 	if c.flags.withEnvironment != "" {
 		return c.compareEnvironments(ctx)
 	}
