@@ -13,7 +13,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./kalypso
@@ -64,6 +64,10 @@ microbench: ## run the benchmarks that match BENCH (all)
 .PHONY: browser
 browser: ## try what kalypso report makes in a headless Chromium
 	@hack/browser.sh
+
+.PHONY: e2e
+e2e: build ## deploy a fleet to real API servers with Flux, in build/e2e (Linux, root; the first time 20 minutes more)
+	@hack/e2e/run.sh
 
 .PHONY: release-check
 release-check: ## check .goreleaser.yaml

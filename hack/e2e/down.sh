@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# down.sh [CLUSTER]: stop what up.sh started, the last process first; with a name, only the processes of this cluster.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+[ -d "$RUN/pids" ] || exit 0
+cd "$RUN/pids"
+# shellcheck disable=SC2012 # the names are those of up.sh
+for name in $(ls -t); do
+  [[ $# -eq 0 || $name == "$1".* ]] || continue
+  pid=$(cat "$name")
+  kill -TERM -- "-$pid" 2>/dev/null || true # the group of the process
+  for _ in $(seq 50); do
+    kill -0 -- "-$pid" 2>/dev/null || break
+    sleep 0.2
+  done
+  kill -KILL -- "-$pid" 2>/dev/null || true
+  rm -f "$name"
+done
