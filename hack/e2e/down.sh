@@ -9,6 +9,8 @@ cd "$RUN/pids"
 for name in $(ls -t); do
   [[ $# -eq 0 || $name == "$1".* ]] || continue
   pid=$(cat "$name")
+  # After a restart of the machine the id may be that of another process.
+  grep -qsF -- "$RUN" "/proc/$pid/cmdline" "/proc/$pid/environ" || { rm -f "$name"; continue; }
   kill -TERM -- "-$pid" 2>/dev/null || true # the group of the process
   for _ in $(seq 50); do
     kill -0 -- "-$pid" 2>/dev/null || break

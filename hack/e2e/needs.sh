@@ -16,14 +16,17 @@ done
 [ "$(id -u)" = 0 ] || missing+=("root (nginx and fcgiwrap run as root): run it with sudo or in a container")
 
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+used=()
 ports=("$ETCD_PORT" $((ETCD_PORT + 1)) "$GIT_PORT")
 for port in "${PORT[@]}"; do
   ports+=("$port" $((port + 100)))
   for offset in 1000 1020 1040 1060 1080; do ports+=($((port + offset))); done
 done
 for port in "${ports[@]}"; do
-  if listens "$port"; then missing+=("port $port, which another process uses"); fi
+  if listens "$port"; then used+=("$port"); fi
 done
+
+[ ${#used[@]} -eq 0 ] || missing+=("the ports ${used[*]}, which are in use; hack/e2e/down.sh stops an interrupted run")
 
 [ ${#missing[@]} -gt 0 ] || exit 0
 printf 'make e2e needs %s\n' "${missing[@]}"

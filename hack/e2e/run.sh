@@ -42,7 +42,8 @@ is() {
 check() {
   local want=$1 text=$2 code=0 got=$2
   shift 2
-  KUBECONFIG=$RUN/kube/check kalypso check-promote --env dev --failure-grace 15s "$@" >check.txt 2>&1 || code=$?
+  KUBECONFIG=$RUN/kube/check kalypso check-promote --env dev --interval 2s "$@" >check.txt 2>&1 || code=$?
+  { printf '\n== check-promote %s: %d\n' "$*" $code; cat check.txt; } >>"$RUN/logs/check-promote.log"
   grep -qF -- "$text" check.txt || got=$(cat check.txt)
   is "check-promote${*:+ $*}: $text" "$code $got" "$want $text"
 }
@@ -72,7 +73,7 @@ reconcile() {
       kubectl --context "$c" --namespace flux-system annotate --overwrite --all "$kind" \
         "reconcile.fluxcd.io/requestedAt=$(date +%s%N)" >/dev/null
     done
-    sleep 3
+    sleep 2
   done
 }
 
@@ -196,7 +197,7 @@ is "cloud-1 has the new value" "$(value cloud-1 dev-cloud-shop-functional-test p
 broken() {
   commit shop-manifests 'Break the application'
   reconcile
-  check 1 "$1"
+  check 1 "$1" --failure-grace 5s
 }
 fixed() {
   git -C shop-manifests revert --no-edit HEAD >/dev/null
@@ -243,7 +244,7 @@ workload "$(target functional-test dev nowhere)" "$performance" "$uat"
 commit shop 'Pull another branch'
 render
 reconcile
-check 1 'nowhere'
+check 1 "couldn't find remote ref" --failure-grace 5s
 is "cloud-1 has the previous version" "$(value cloud-1 dev-cloud-shop-functional-test shop version)" 1
 git -C shop revert --no-edit HEAD >/dev/null
 git -C shop push --quiet
@@ -258,7 +259,7 @@ sed -i 's/LEVEL: debug/LEVEL: info/' control-plane/configs/all.yaml
 commit control-plane 'Log less'
 render
 reconcile
-check 1 '1 of 2 clusters' --timeout 30s
+check 5 '1 of 2 clusters deployed' --timeout 20s
 is "cloud-1 has the new value" "$(value cloud-1 dev-cloud-shop-functional-test platform-config LEVEL)" info
 is "edge-1 has the previous value" "$(value edge-1 dev-edge-shop-performance-test platform-config LEVEL)" debug
 secret edge-1
@@ -273,7 +274,7 @@ commit control-plane 'Label namespaces'
 kalypso promote --env dev >promote.txt 2>&1
 render
 reconcile
-check 0 '2 of 2 clusters deployed' --next ''
+check 0 '2 of 2 clusters deployed' --next=
 label() { kubectl --context cloud-1 get namespace dev-cloud-shop-functional-test -o 'jsonpath={.metadata.labels.team}'; }
 is "cloud-1 has the label" "$(label)" platform
 kalypso promote --env dev --commit "$before" --rollback --skip-gates --render >promote.txt 2>&1
@@ -290,7 +291,7 @@ sed -i 's/LEVEL: info/LEVEL: warn/' control-plane/configs/all.yaml
 commit control-plane 'Log even less'
 render
 reconcile
-check 1 'suspended' --timeout 30s
+check 5 'suspended' --timeout 20s
 is "edge-1 has the previous value" "$(value edge-1 dev-edge-shop-performance-test platform-config LEVEL)" info
 suspend false
 reconcile
@@ -298,7 +299,7 @@ check 0 '2 of 2 clusters deployed'
 
 headline "a cluster that is away"
 "$HERE/down.sh" edge-1
-check 1 'edge-1' --timeout 30s
+check 5 'cannot be reached' --timeout 20s
 check 0 '1 of 2 clusters deployed' --healthy 1
 "$HERE/up.sh" edge-1
 check 0 '2 of 2 clusters deployed'
@@ -309,7 +310,7 @@ clusters+=(cloud-2)
 switch main
 sed -i 's/flux:cloud-1,edge-1/flux:cloud-1,edge-1,cloud-2/' control-plane/.environments/dev.yaml
 commit control-plane 'Add cloud-2'
-check 1 'cloud-2' --timeout 20s
+check 5 '2 of 3 clusters deployed' --timeout 20s
 connect cloud-2 cloud
 check 0 '3 of 3 clusters deployed'
 is "cloud-2 has the manifests of the application" "$(value cloud-2 dev-cloud-shop-functional-test shop version)" 1

@@ -105,6 +105,7 @@ for c; do
     --controllers namespace-controller,garbage-collector-controller,deployment-controller,replicaset-controller \
     --bind-address 127.0.0.1 --secure-port $((PORT[$c] + 100)) --leader-elect=false --cert-dir "$RUN/data/$c"
   "$E2E_BIN/kubectl" apply --server-side -f "$E2E/crds" >"$RUN/logs/$c.crds.log"
+  "$E2E_BIN/kubectl" wait --for condition=established --timeout 60s crds --all >>"$RUN/logs/$c.crds.log" # Flux ends without its CRDs
   "$E2E_BIN/kubectl" create namespace flux-system >>"$RUN/logs/$c.crds.log" 2>&1 || true # exists already if the cluster returns
   mkdir -p "$RUN/data/$c"
   p=$((PORT[$c] + 1000))
