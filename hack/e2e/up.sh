@@ -99,7 +99,9 @@ for c; do
 done
 export SSL_CERT_FILE=$pki/ca.crt KUBECACHEDIR=$RUN/data/kubecache # source-controller trusts the Git server
 for c; do
-  export KUBECONFIG=$RUN/kube/$c RUNTIME_NAMESPACE=flux-system
+  # Controllers of several clusters must not share temporary files.
+  export KUBECONFIG=$RUN/kube/$c RUNTIME_NAMESPACE=flux-system TMPDIR=$RUN/tmp/$c
+  mkdir -p "$TMPDIR" "$RUN/data/$c"
   ready "https://127.0.0.1:${PORT[$c]}/readyz"
   start "$c.controller-manager" "$E2E_BIN/kube-controller-manager" --kubeconfig "$KUBECONFIG" \
     --controllers namespace-controller,garbage-collector-controller,deployment-controller,replicaset-controller \
@@ -107,7 +109,6 @@ for c; do
   "$E2E_BIN/kubectl" apply --server-side -f "$E2E/crds" >"$RUN/logs/$c.crds.log"
   "$E2E_BIN/kubectl" wait --for condition=established --timeout 60s crds --all >>"$RUN/logs/$c.crds.log" # Flux ends without its CRDs
   "$E2E_BIN/kubectl" create namespace flux-system >>"$RUN/logs/$c.crds.log" 2>&1 || true # exists already if the cluster returns
-  mkdir -p "$RUN/data/$c"
   p=$((PORT[$c] + 1000))
   start "$c.source-controller" "$E2E_BIN/source-controller" --storage-path "$RUN/data/$c" --storage-addr "127.0.0.1:$p" \
     --storage-adv-addr "127.0.0.1:$p" --metrics-addr "127.0.0.1:$((p + 20))" --health-addr "127.0.0.1:$((p + 40))"
