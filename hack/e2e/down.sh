@@ -13,7 +13,7 @@ for name in $(ls -t); do
   grep -qsF -- "$RUN" "/proc/$pid/cmdline" "/proc/$pid/environ" || { rm -f "$name"; continue; }
   kill -TERM -- "-$pid" 2>/dev/null || true # the group of the process
   for _ in $(seq 50); do
-    kill -0 -- "-$pid" 2>/dev/null || break
+    grep -qsa . "/proc/$pid/cmdline" || break # empty for a zombie, which a container without an init process keeps
     sleep 0.2
   done
   kill -KILL -- "-$pid" 2>/dev/null || true
