@@ -41,8 +41,8 @@ nothing and does not read the published output; to compare with it, use render -
 
 To compare two states of a branch, use --from and --to. Each takes a Git revision, "worktree" (the
 working tree) or "promoted" (the commits of the base branch that are promoted to the environments).
---branch is a branch of the control plane or, with --repo URL, of an application repository. If the
-base branch differs, diff shows the effect of promoting it to the environments. Without flags, diff
+--branch is a branch of the control plane or, with --repo URL, of an application repository. For the
+base branch, diff shows the effect of promoting it to the environments. Without flags, diff
 compares the working tree and all unpushed commits with the remote; in a pull request workflow, it
 compares the pull request with its target branch.
 

@@ -50,7 +50,7 @@ func NewCheckPromote(e *cli.Host) *cobra.Command {
 		Long: `Check whether the clusters of an environment run a merged commit of its GitOps repository. Run this
 command in a job after the merge. The command sets the commit status "ENVIRONMENT environment" on
 the promoted commit of the control plane: Deploying during the check, then Deployed or Failed to
-deploy. A deployed commit is promoted to the next environments.
+deploy. When it is deployed, it is promoted to the next environments.
 
 The commit counts as deployed when every cluster that pulls the GitOps branch runs it, or a newer
 commit of the branch, and is healthy in two consecutive polls. The rollout fails when a failure
