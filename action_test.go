@@ -41,7 +41,7 @@ func (s step) run(t *testing.T) stepResult {
 	t.Helper()
 	for _, program := range []string{"bash", "curl", "tar"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("there is no " + program)
+			t.Skip(program + " is not installed")
 		}
 	}
 	dir := t.TempDir()

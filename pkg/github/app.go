@@ -424,7 +424,7 @@ func isMissing(err error) bool {
 
 // mint creates a token with the required permissions, and with the optional ones that are granted.
 func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) {
-	installation, err := s.app.installed(ctx, s.owner) // token has checked that there is one
+	installation, err := s.app.installed(ctx, s.owner) // token has checked that it exists
 	if err != nil {
 		return Token{}, err
 	}

@@ -54,12 +54,12 @@ type Loader struct {
 	main *model.Source
 }
 
-// baseFlag begins the subject of a revision that the command line names.
-const baseFlag = "--base "
+// BaseFlag begins the subject of a revision that the command line names.
+const BaseFlag = "--base "
 
 // NewLoader returns a Loader that uses reader.
 func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
-	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: baseFlag + controlPlane.Base}
+	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: BaseFlag + controlPlane.Base}
 }
 
 // BaseBranch returns the branch with the Environments, after they are read.

@@ -178,7 +178,7 @@ func (l *fleetLoad) explainPromotion(subject string) {
 	for i, d := range l.diags {
 		switch {
 		case !strings.HasPrefix(d.Message, subject+": "):
-		case strings.HasPrefix(subject, baseFlag) && (d.Rule == giterror.RuleBranchNotFound || d.Rule == giterror.RuleCommitNotFound):
+		case strings.HasPrefix(subject, BaseFlag) && (d.Rule == giterror.RuleBranchNotFound || d.Rule == giterror.RuleCommitNotFound):
 			l.diags[i].At = diag.Place{}
 		case d.Rule == giterror.RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()

@@ -238,7 +238,7 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	hintPromotion(compiled.Diags, s.Loader.BaseBranch())
 	if len(s.Environments) > 1 {
 		for i, d := range compiled.Diags {
-			if d.At.IsZero() && !strings.HasPrefix(d.Message, "--") { // a flag is the same for all
+			if d.At.IsZero() && !strings.HasPrefix(d.Message, source.BaseFlag) { // the flag is the same for all
 				compiled.Diags[i].Message = environment.Name.Value + ": " + d.Message
 			}
 		}
